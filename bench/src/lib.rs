@@ -1,0 +1,1 @@
+//! Benchmarks of the pure core; the figures they give stand in `docs/performance.md`.

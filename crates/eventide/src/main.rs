@@ -1,0 +1,3 @@
+//! The `eventide` binary: parses the command line and calls the part that does the work.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Every rule of a pod's life and death, pure.

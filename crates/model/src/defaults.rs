@@ -1,0 +1,1 @@
+//! Values the API server fills in where a pod leaves a field out.

@@ -1,0 +1,12 @@
+//! What Kubernetes objects are and when they are valid.
+//!
+//! The types are `k8s-openapi`'s; this crate adds what the published schema does not say: defaults, validation with
+//! upstream's field paths and messages, feature gates as a value, stop signals, and reading manifests. It knows no
+//! clock, does no IO and decides nothing about how pods end: that is `lifecycle`.
+
+pub mod defaults;
+pub mod field;
+pub mod gates;
+pub mod manifest;
+pub mod signal;
+pub mod validation;

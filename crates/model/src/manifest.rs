@@ -1,0 +1,1 @@
+//! Reading manifests: bytes to pods, with the place of every mistake.

@@ -1,0 +1,1 @@
+//! Plans, findings and records in the forms people and programs read.

@@ -1,0 +1,1 @@
+//! A deterministic simulator: virtual time, one thread, everything from one seed.

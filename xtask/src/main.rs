@@ -1,0 +1,3 @@
+//! Project chores behind `cargo xtask`.
+
+fn main() {}

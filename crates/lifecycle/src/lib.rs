@@ -1,1 +1,25 @@
-//! Every rule of a pod's life and death, pure.
+//! Every rule of a pod's life and death, and nothing else.
+//!
+//! Plain synchronous functions over values: time is an argument, work is returned as effects. The agent drives these
+//! rules with real events, the simulator with invented ones, `explain` with assumed ones; nothing outside this crate
+//! decides how or when something ends.
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | [`deletion`] | what a delete request does to a stored pod |
+//! | [`grace`] | how long a pod or a container may take |
+//! | [`exit_order`] | who ends before whom: ranks, reserve, native sidecars |
+//! | [`hook`] | what a lifecycle hook is, and which hooks can only fail |
+//! | [`stop`] | how one process is stopped: signal, wait, kill, and whose signal it is |
+//! | [`termination`] | how a whole pod ends, step by step |
+//! | [`forecast`] | how a pod will end under given assumptions |
+//! | [`findings`] | what in a pod's spec will make it end badly |
+//! | [`restart`] | whether and when a container starts again |
+//! | [`phase`] | what phase and conditions a pod shows |
+
+pub mod deletion;
+pub mod exit_order;
+pub mod grace;
+pub mod hook;
+pub mod moment;
+pub mod stop;

@@ -31,12 +31,24 @@ impl Os {
     }
 }
 
+/// What a process does with a signal that it neither handles nor blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultAction {
+    Terminate,
+    Ignore,
+    /// The process is suspended and does not end.
+    Suspend,
+    /// A suspended process goes on; a running one notices nothing.
+    Continue,
+}
+
 /// A stop signal, one of the 65 names the API knows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub struct Signal(u8);
 
 /// Every name in byte order, which is also the order of upstream's error text.
+#[rustfmt::skip]
 const NAMES: [&str; 65] = [
     "SIGABRT",
     "SIGALRM",
@@ -105,6 +117,19 @@ const NAMES: [&str; 65] = [
     "SIGXFSZ",
 ];
 
+const RTMIN: u8 = 34;
+const RTMAX: u8 = 64;
+
+#[rustfmt::skip]
+const LINUX_NUMBERS: [(&str, u8); 34] = [
+    ("SIGHUP", 1), ("SIGINT", 2), ("SIGQUIT", 3), ("SIGILL", 4), ("SIGTRAP", 5), ("SIGABRT", 6), ("SIGIOT", 6),
+    ("SIGBUS", 7), ("SIGFPE", 8), ("SIGKILL", 9), ("SIGUSR1", 10), ("SIGSEGV", 11), ("SIGUSR2", 12), ("SIGPIPE", 13),
+    ("SIGALRM", 14), ("SIGTERM", 15), ("SIGSTKFLT", 16), ("SIGCHLD", 17), ("SIGCLD", 17), ("SIGCONT", 18),
+    ("SIGSTOP", 19), ("SIGTSTP", 20), ("SIGTTIN", 21), ("SIGTTOU", 22), ("SIGURG", 23), ("SIGXCPU", 24),
+    ("SIGXFSZ", 25), ("SIGVTALRM", 26), ("SIGPROF", 27), ("SIGWINCH", 28), ("SIGIO", 29), ("SIGPOLL", 29),
+    ("SIGPWR", 30), ("SIGSYS", 31),
+];
+
 const WINDOWS_NAMES: [&str; 2] = ["SIGKILL", "SIGTERM"];
 
 impl Signal {
@@ -135,6 +160,38 @@ impl Signal {
 
     pub fn all() -> impl Iterator<Item = Signal> {
         (0..NAMES.len()).filter_map(|at| u8::try_from(at).ok()).map(Signal)
+    }
+
+    /// What the signal does to a process that does not handle it.
+    pub fn default_action(self) -> DefaultAction {
+        match self.name() {
+            "SIGCHLD" | "SIGCLD" | "SIGURG" | "SIGWINCH" => DefaultAction::Ignore,
+            "SIGSTOP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" => DefaultAction::Suspend,
+            "SIGCONT" => DefaultAction::Continue,
+            _ => DefaultAction::Terminate,
+        }
+    }
+
+    /// The number Linux gives the signal on x86 and ARM.
+    pub fn linux_number(self) -> u8 {
+        let name = self.name();
+        let offset = |text: &str| text.get(1..).and_then(|digits| digits.parse::<u8>().ok()).unwrap_or(0);
+        if let Some(above) = name.strip_prefix("SIGRTMIN") {
+            return RTMIN + offset(above);
+        }
+        if let Some(below) = name.strip_prefix("SIGRTMAX") {
+            return RTMAX - offset(below);
+        }
+        LINUX_NUMBERS.iter().find(|(known, _)| *known == name).map_or(0, |(_, number)| *number)
+    }
+
+    /// Reads an image's `STOPSIGNAL`: a name with or without `SIG`, in any case, or a Linux number.
+    pub fn from_image(text: &str) -> Option<Signal> {
+        if let Ok(number) = text.parse::<u8>() {
+            return Signal::all().find(|signal| signal.linux_number() == number);
+        }
+        let upper = text.to_ascii_uppercase();
+        Signal::named(&upper).or_else(|| Signal::named(&format!("SIG{upper}")))
     }
 
     /// Looks a name up while compiling, so that a typing mistake in a constant does not build.
@@ -208,6 +265,34 @@ mod tests {
         {
             assert_eq!(Signal::named(name), None, "{name:?}");
         }
+    }
+
+    #[test]
+    fn every_signal_has_its_linux_number() {
+        assert!(Signal::all().all(|signal| signal.linux_number() > 0));
+        let number = |name| Signal::named(name).map(Signal::linux_number);
+        let rows = [("SIGTERM", 15), ("SIGRTMIN", 34), ("SIGRTMIN+15", 49), ("SIGRTMAX-14", 50), ("SIGRTMAX", 64)];
+        for (name, expected) in rows {
+            assert_eq!(number(name), Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_image_may_write_its_signal_in_several_ways() {
+        for text in ["SIGQUIT", "QUIT", "quit", "sigquit", "3"] {
+            assert_eq!(Signal::from_image(text), Signal::named("SIGQUIT"), "{text}");
+        }
+        assert_eq!(Signal::from_image("RTMIN+3"), Signal::named("SIGRTMIN+3"));
+        assert_eq!(Signal::from_image("37"), Signal::named("SIGRTMIN+3"));
+        for text in ["", "0", "65", "256", "SIGNOPE", "SIG"] {
+            assert_eq!(Signal::from_image(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn nine_names_do_not_end_a_process_by_themselves() {
+        let harmless = Signal::all().filter(|s| s.default_action() != DefaultAction::Terminate).count();
+        assert_eq!(harmless, 9);
     }
 
     #[test]

@@ -1,0 +1,72 @@
+//! What an update may not undo on an object that is being deleted, and when it removes the object.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What becomes of an object once an update to it is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterUpdate {
+    Store,
+    /// The update took the last finalizer of an object that nothing else holds.
+    Remove,
+}
+
+/// Whether storing `new` over `old` removes the object.
+pub fn after_update(old: &ObjectMeta, new: &ObjectMeta) -> AfterUpdate {
+    let held = new.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
+    let released = old.deletion_timestamp.is_some() && old.deletion_grace_period_seconds.unwrap_or(0) == 0;
+    if released && !held { AfterUpdate::Remove } else { AfterUpdate::Store }
+}
+
+/// Carries over what an update can never change: deadline, grace period, identity and age.
+pub fn pin_deletion(old: &ObjectMeta, new: &mut ObjectMeta) {
+    new.deletion_timestamp.clone_from(&old.deletion_timestamp);
+    if new.deletion_grace_period_seconds.is_none() || old.deletion_timestamp.is_some() {
+        new.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
+    }
+    new.uid.clone_from(&old.uid);
+    new.creation_timestamp.clone_from(&old.creation_timestamp);
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    fn meta(deleted: bool, grace: Option<i64>, finalizers: &[&str]) -> ObjectMeta {
+        ObjectMeta {
+            deletion_timestamp: deleted.then_some(Time(Timestamp::UNIX_EPOCH)),
+            deletion_grace_period_seconds: grace,
+            finalizers: Some(finalizers.iter().map(ToString::to_string).collect()),
+            uid: Some("u".into()),
+            ..ObjectMeta::default()
+        }
+    }
+
+    /// 1.5.3
+    #[test]
+    fn taking_the_last_finalizer_of_a_released_object_removes_it() {
+        for grace in [None, Some(0)] {
+            assert_eq!(after_update(&meta(true, grace, &["a"]), &meta(true, grace, &[])), AfterUpdate::Remove);
+        }
+        assert_eq!(after_update(&meta(true, Some(0), &["a", "b"]), &meta(true, Some(0), &["b"])), AfterUpdate::Store);
+        assert_eq!(after_update(&meta(false, None, &["a"]), &meta(false, None, &[])), AfterUpdate::Store);
+    }
+
+    /// 1.5.4
+    #[test]
+    fn the_node_still_owns_a_pod_with_grace_left_when_its_last_finalizer_goes() {
+        assert_eq!(after_update(&meta(true, Some(30), &["a"]), &meta(true, Some(30), &[])), AfterUpdate::Store);
+    }
+
+    /// 1.5.6
+    #[test]
+    fn an_update_never_changes_deadline_grace_or_identity() {
+        let old = meta(true, Some(30), &[]);
+        let mut new = ObjectMeta { uid: Some("other".into()), ..meta(false, None, &[]) };
+        pin_deletion(&old, &mut new);
+        assert_eq!((&new.deletion_timestamp, &new.uid), (&old.deletion_timestamp, &old.uid));
+        assert_eq!(new.deletion_grace_period_seconds, Some(30));
+    }
+}

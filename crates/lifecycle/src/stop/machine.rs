@@ -1,0 +1,162 @@
+//! The stop of one process, from the first request to the observed exit.
+//!
+//! A runtime drives it with real processes, the simulator with invented ones. The time a process has only shrinks.
+//!
+//! | state | `Requested` | `Exited` | `TimePassed` |
+//! | --- | --- | --- | --- |
+//! | [`Running`](Stop::Running) | signal sent → `Signalled`; timeout 0 or SIGKILL: kill → `Killed` | → `Gone` | – |
+//! | [`Signalled`](Stop::Signalled) | deadline may move earlier; due: kill → `Killed` | → `Gone` | due: kill → `Killed` |
+//! | [`Killed`](Stop::Killed) | – | → `Gone` | – |
+//! | [`Gone`](Stop::Gone) | – | – | – |
+
+use std::time::Duration;
+
+use model::signal::Signal;
+
+use crate::moment::Moment;
+
+/// How far the stop of one process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Running,
+    Signalled {
+        at: Moment,
+        kill_at: Moment,
+    },
+    /// SIGKILL was sent; the exit has not been observed yet.
+    Killed {
+        at: Moment,
+    },
+    Gone {
+        at: Moment,
+    },
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopInput {
+    /// Somebody wants the process gone within `timeout`; zero means at once.
+    Requested {
+        signal: Signal,
+        timeout: Duration,
+    },
+    Exited,
+    TimePassed,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopEffect {
+    SendSignal(Signal),
+    Kill,
+}
+
+/// The outcome of one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopStep {
+    pub state: Stop,
+    pub effect: Option<StopEffect>,
+    pub wake_at: Option<Moment>,
+}
+
+impl Stop {
+    /// Takes one input.
+    pub fn step(self, input: StopInput, now: Moment) -> StopStep {
+        match (self, input) {
+            (Stop::Gone { .. }, _) | (Stop::Killed { .. }, StopInput::Requested { .. } | StopInput::TimePassed) => {
+                self.rest(None)
+            }
+            (_, StopInput::Exited) => Stop::Gone { at: now }.rest(None),
+            (Stop::Running, StopInput::TimePassed) => self.rest(None),
+            (Stop::Running, StopInput::Requested { signal, timeout }) => {
+                if timeout.is_zero() || signal == Signal::KILL {
+                    return Stop::Killed { at: now }.rest(Some(StopEffect::Kill));
+                }
+                Stop::Signalled { at: now, kill_at: now + timeout }.rest(Some(StopEffect::SendSignal(signal)))
+            }
+            (Stop::Signalled { at, kill_at }, StopInput::Requested { timeout, .. }) => {
+                Stop::kill_when_due(at, kill_at.min(now + timeout), now)
+            }
+            (Stop::Signalled { at, kill_at }, StopInput::TimePassed) => Stop::kill_when_due(at, kill_at, now),
+        }
+    }
+
+    fn kill_when_due(at: Moment, kill_at: Moment, now: Moment) -> StopStep {
+        if kill_at <= now {
+            Stop::Killed { at: now }.rest(Some(StopEffect::Kill))
+        } else {
+            Stop::Signalled { at, kill_at }.rest(None)
+        }
+    }
+
+    fn rest(self, effect: Option<StopEffect>) -> StopStep {
+        let wake_at = match self {
+            Stop::Signalled { kill_at, .. } => Some(kill_at),
+            Stop::Running | Stop::Killed { .. } | Stop::Gone { .. } => None,
+        };
+        StopStep { state: self, effect, wake_at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Moment {
+        Moment::from_millis(millis)
+    }
+
+    fn requested(seconds: u64) -> StopInput {
+        StopInput::Requested { signal: Signal::TERM, timeout: Duration::from_secs(seconds) }
+    }
+
+    /// 3.12.5
+    #[test]
+    fn a_stop_signals_waits_and_kills_at_the_timeout() {
+        let step = Stop::Running.step(requested(5), at(0));
+        assert_eq!((step.effect, step.wake_at), (Some(StopEffect::SendSignal(Signal::TERM)), Some(at(5_000))));
+        let early = step.state.step(StopInput::TimePassed, at(4_999));
+        assert_eq!(early.effect, None);
+        let due = early.state.step(StopInput::TimePassed, at(5_000));
+        assert_eq!((due.effect, due.wake_at), (Some(StopEffect::Kill), None));
+        assert_eq!(due.state.step(StopInput::Exited, at(5_001)).state, Stop::Gone { at: at(5_001) });
+    }
+
+    /// 3.12.5
+    #[test]
+    fn a_timeout_of_zero_kills_at_once() {
+        assert_eq!(Stop::Running.step(requested(0), at(0)).effect, Some(StopEffect::Kill));
+    }
+
+    /// I5
+    #[test]
+    fn a_stop_signal_of_sigkill_needs_no_waiting() {
+        let kill = StopInput::Requested { signal: Signal::KILL, timeout: Duration::from_secs(30) };
+        assert_eq!(Stop::Running.step(kill, at(0)).effect, Some(StopEffect::Kill));
+    }
+
+    #[test]
+    fn a_second_request_can_only_shorten() {
+        let first = Stop::Running.step(requested(30), at(0)).state;
+        let longer = first.step(requested(60), at(1_000));
+        assert_eq!((longer.state, longer.effect), (first, None));
+        let shorter = first.step(requested(2), at(1_000));
+        assert_eq!((shorter.wake_at, shorter.effect), (Some(at(3_000)), None));
+        assert_eq!(first.step(requested(0), at(1_000)).effect, Some(StopEffect::Kill));
+    }
+
+    /// 3.12.5
+    #[test]
+    fn stopping_a_stopped_container_is_fine() {
+        let gone = Stop::Gone { at: at(9) };
+        for input in [requested(5), StopInput::Exited, StopInput::TimePassed] {
+            assert_eq!(gone.step(input, at(10)), StopStep { state: gone, effect: None, wake_at: None });
+        }
+    }
+
+    #[test]
+    fn an_exit_before_the_signal_needs_none() {
+        let step = Stop::Running.step(StopInput::Exited, at(3));
+        assert_eq!((step.state, step.effect), (Stop::Gone { at: at(3) }, None));
+    }
+}

@@ -1,0 +1,7 @@
+//! How one process is stopped: which signal it gets and why, how long it may take, when it is killed.
+
+pub mod machine;
+pub mod signal;
+
+pub use machine::{Stop, StopEffect, StopInput, StopStep};
+pub use signal::{SignalOrigin, StopSignal, effective};

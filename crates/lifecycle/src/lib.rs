@@ -22,4 +22,6 @@ pub mod exit_order;
 pub mod grace;
 pub mod hook;
 pub mod moment;
+pub mod mutation;
 pub mod stop;
+pub mod termination;

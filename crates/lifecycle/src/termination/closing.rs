@@ -1,0 +1,211 @@
+//! The state after the last container: sandbox, a last look, status, volumes, object, one after the other.
+//!
+//! Each step is one call; a failed one is tried again after a pause, for as long as it takes. The terminal phase is
+//! always visible in the API before the object disappears.
+
+use super::effect::{CallId, Effect, Event, Probes};
+use super::input::{Input, Observation, Observed};
+use super::{Common, Finished, ObjectFate, Step, Stopping, Termination, retry_pause};
+use crate::moment::Moment;
+use crate::mutation::{Mutation, broken};
+
+/// No container runs any more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closing {
+    common: Common,
+    at: ClosingStep,
+    doing: Doing,
+}
+
+/// What is left, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosingStep {
+    StopSandbox,
+    /// Ask the runtime once more: nothing may run.
+    Verify,
+    PublishStatus,
+    TearDownVolumes,
+    DeleteObject,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Call { call: CallId, failures: u32 },
+    RetryAt { at: Moment, failures: u32 },
+}
+
+impl Closing {
+    pub(super) fn begin(common: Common, mut effects: Vec<Effect>) -> Step {
+        effects.push(Effect::StopProbes(Probes::All));
+        Closing::start(common, ClosingStep::StopSandbox, effects)
+    }
+
+    /// The object of an ended pod is to be deleted after all.
+    pub(super) fn delete_object(common: Common) -> Step {
+        Closing::start(common, ClosingStep::DeleteObject, vec![])
+    }
+
+    pub const fn common(&self) -> &Common {
+        &self.common
+    }
+
+    pub const fn at(&self) -> ClosingStep {
+        self.at
+    }
+
+    fn start(mut common: Common, at: ClosingStep, mut effects: Vec<Effect>) -> Step {
+        let call = common.call();
+        effects.push(effect(at, call));
+        let closing = Closing { common, at, doing: Doing::Call { call, failures: 0 } };
+        Step { state: Termination::Closing(Box::new(closing)), effects, wake_at: None }
+    }
+
+    pub(super) fn step(mut self: Box<Self>, input: Input, now: Moment) -> Step {
+        match input {
+            Input::SandboxStopped { call } => self.done(ClosingStep::StopSandbox, call),
+            Input::StatusPublished { call } => self.done(ClosingStep::PublishStatus, call),
+            Input::VolumesTornDown { call } => self.done(ClosingStep::TearDownVolumes, call),
+            Input::ObjectDeleted { call } => self.done(ClosingStep::DeleteObject, call),
+            Input::ContainersObserved { call, observations } => self.observed(call, &observations, now),
+            Input::SandboxStopFailed { call, error }
+            | Input::StatusPublishFailed { call, error }
+            | Input::VolumeTeardownFailed { call, error }
+            | Input::ObjectDeleteFailed { call, error }
+            | Input::ListFailed { call, error } => self.failed(call, error, now),
+            Input::ObjectVanished => self.vanished(),
+            Input::Requested(request) => {
+                self.common.note_request(&request);
+                self.rest(vec![])
+            }
+            Input::ContainerExited { slot, attempt, exit } => {
+                let container = &mut self.common.containers[slot.index()];
+                if container.attempt == Some(attempt) && container.ledger.exit.is_none() {
+                    container.ledger.exit = Some(exit);
+                }
+                self.rest(vec![])
+            }
+            Input::RuntimeRestarted { epoch } => {
+                self.common.note_runtime_epoch(epoch);
+                self.rest(vec![])
+            }
+            Input::TimePassed => self.retry_when_due(now),
+            Input::HookFinished { .. } | Input::StopSucceeded { .. } | Input::StopFailed { .. } => self.rest(vec![]),
+        }
+    }
+
+    fn rest(self: Box<Self>, effects: Vec<Effect>) -> Step {
+        let wake_at = match self.doing {
+            Doing::RetryAt { at, .. } => Some(at),
+            Doing::Call { .. } => None,
+        };
+        Step { state: Termination::Closing(self), effects, wake_at }
+    }
+
+    fn is_answer(&self, call: CallId) -> bool {
+        matches!(self.doing, Doing::Call { call: asked, .. } if asked == call)
+    }
+
+    fn done(mut self: Box<Self>, step: ClosingStep, call: CallId) -> Step {
+        if self.at != step || !self.is_answer(call) {
+            return self.rest(vec![]);
+        }
+        if step == ClosingStep::DeleteObject {
+            if broken(Mutation::DeletedTwice) && self.common.started_at < self.common.deadline {
+                self.common.started_at = self.common.deadline;
+                return Closing::start(self.common, ClosingStep::DeleteObject, vec![]);
+            }
+            self.common.object = ObjectFate::Released;
+        }
+        self.next(vec![])
+    }
+
+    /// The step after this one that applies to this object.
+    fn next(self: Box<Self>, effects: Vec<Effect>) -> Step {
+        let object = self.common.object;
+        let next = match (self.at, object) {
+            (ClosingStep::StopSandbox, _) => Some(ClosingStep::Verify),
+            (ClosingStep::Verify, ObjectFate::Keep | ObjectFate::Delete) => Some(ClosingStep::PublishStatus),
+            (ClosingStep::Verify, ObjectFate::Released | ObjectFate::Vanished) | (ClosingStep::PublishStatus, _) => {
+                Some(ClosingStep::TearDownVolumes)
+            }
+            (ClosingStep::TearDownVolumes, ObjectFate::Delete) => Some(ClosingStep::DeleteObject),
+            (ClosingStep::TearDownVolumes, ObjectFate::Keep | ObjectFate::Released | ObjectFate::Vanished)
+            | (ClosingStep::DeleteObject, _) => None,
+        };
+        match next {
+            Some(step) => Closing::start(self.common, step, effects),
+            None => {
+                let state = Termination::Finished(Box::new(Finished { common: self.common }));
+                Step { state, effects, wake_at: None }
+            }
+        }
+    }
+
+    fn observed(self: Box<Self>, call: Option<CallId>, observations: &[Observation], now: Moment) -> Step {
+        let answers = call.is_none_or(|call| self.at == ClosingStep::Verify && self.is_answer(call));
+        if !answers {
+            return self.rest(vec![]);
+        }
+        let newer = |seen: &&Observation| {
+            let known = self.common.containers[seen.slot.index()].attempt;
+            match seen.state {
+                // A list asked for after the last exit is true; one that came by itself may be older than the exit.
+                Observed::Running | Observed::AlreadyStopping { .. } => call.is_some() || known < Some(seen.attempt),
+                Observed::Exited(_) | Observed::Absent => false,
+            }
+        };
+        let running: Vec<Observation> = observations.iter().filter(newer).cloned().collect();
+        if !running.is_empty() {
+            return Stopping::reopen(self.common, &running, now);
+        }
+        if call.is_some() { self.next(vec![]) } else { self.rest(vec![]) }
+    }
+
+    fn failed(mut self: Box<Self>, call: CallId, error: String, now: Moment) -> Step {
+        match self.doing {
+            Doing::Call { call: asked, failures } if asked == call => {
+                let failures = failures + 1;
+                self.doing = Doing::RetryAt { at: now + retry_pause(failures), failures };
+                let effects = match self.at {
+                    ClosingStep::StopSandbox | ClosingStep::Verify => {
+                        vec![Effect::Emit(Event::KillPodFailed { message: error })]
+                    }
+                    ClosingStep::PublishStatus | ClosingStep::TearDownVolumes | ClosingStep::DeleteObject => vec![],
+                };
+                self.rest(effects)
+            }
+            Doing::Call { .. } | Doing::RetryAt { .. } => self.rest(vec![]),
+        }
+    }
+
+    fn retry_when_due(mut self: Box<Self>, now: Moment) -> Step {
+        match self.doing {
+            Doing::RetryAt { at, failures } if at <= now => {
+                let call = self.common.call();
+                self.doing = Doing::Call { call, failures };
+                let effects = vec![effect(self.at, call)];
+                self.rest(effects)
+            }
+            Doing::RetryAt { .. } | Doing::Call { .. } => self.rest(vec![]),
+        }
+    }
+
+    /// Nobody is left to publish for, and nothing to delete.
+    fn vanished(mut self: Box<Self>) -> Step {
+        self.common.object = ObjectFate::Vanished;
+        match self.at {
+            ClosingStep::PublishStatus | ClosingStep::DeleteObject => self.next(vec![]),
+            ClosingStep::StopSandbox | ClosingStep::Verify | ClosingStep::TearDownVolumes => self.rest(vec![]),
+        }
+    }
+}
+
+fn effect(step: ClosingStep, call: CallId) -> Effect {
+    match step {
+        ClosingStep::StopSandbox => Effect::StopSandbox { call },
+        ClosingStep::Verify => Effect::ListContainers { call },
+        ClosingStep::PublishStatus => Effect::PublishStatus { call },
+        ClosingStep::TearDownVolumes => Effect::TearDownVolumes { call },
+        ClosingStep::DeleteObject => Effect::DeleteObject { call },
+    }
+}

@@ -1,0 +1,191 @@
+//! The facts a termination is told: all past tense, none of them a wish.
+
+use serde::{Deserialize, Serialize};
+
+use super::effect::CallId;
+use super::plan::Slot;
+use crate::grace::Asked;
+use crate::moment::Moment;
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Somebody asked (again) for the end, perhaps with less time.
+    Requested(Request),
+    HookFinished {
+        slot: Slot,
+        call: CallId,
+        outcome: Result<(), String>,
+    },
+    /// The runtime told that an instance of a container ended.
+    ContainerExited {
+        slot: Slot,
+        attempt: u32,
+        exit: Exit,
+    },
+    StopSucceeded {
+        slot: Slot,
+        call: CallId,
+    },
+    StopFailed {
+        slot: Slot,
+        call: CallId,
+        error: String,
+    },
+    /// A list of the pod's containers; the answer to a call names every container that exists.
+    ContainersObserved {
+        call: Option<CallId>,
+        observations: Vec<Observation>,
+    },
+    ListFailed {
+        call: CallId,
+        error: String,
+    },
+    SandboxStopped {
+        call: CallId,
+    },
+    SandboxStopFailed {
+        call: CallId,
+        error: String,
+    },
+    StatusPublished {
+        call: CallId,
+    },
+    StatusPublishFailed {
+        call: CallId,
+        error: String,
+    },
+    VolumesTornDown {
+        call: CallId,
+    },
+    VolumeTeardownFailed {
+        call: CallId,
+        error: String,
+    },
+    ObjectDeleted {
+        call: CallId,
+    },
+    ObjectDeleteFailed {
+        call: CallId,
+        error: String,
+    },
+    /// The API object is gone, or another object has its name.
+    ObjectVanished,
+    /// The runtime was restarted; epochs count up.
+    RuntimeRestarted {
+        epoch: u64,
+    },
+    TimePassed,
+}
+
+/// A wish for the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub cause: Cause,
+    pub asked: Asked,
+    pub object: ObjectIntent,
+    /// The object's `deletionTimestamp`. It counts only where the rest of the time is resumed after a restart.
+    pub deadline: Option<Moment>,
+}
+
+impl Request {
+    /// A request that leaves the object alone.
+    pub fn new(kind: CauseKind, asked: Asked) -> Request {
+        Request { cause: Cause::new(kind), asked, object: ObjectIntent::Keep, deadline: None }
+    }
+
+    /// A request by way of the object's deletion.
+    pub fn delete(asked: Asked) -> Request {
+        Request { object: ObjectIntent::Delete, ..Request::new(CauseKind::Delete, asked) }
+    }
+}
+
+/// What the one who asks wants of the API object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectIntent {
+    Keep,
+    Delete,
+}
+
+/// Why a pod or a container ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    pub kind: CauseKind,
+    /// In words, for status, events and records; may be empty.
+    pub message: String,
+}
+
+impl Cause {
+    pub fn new(kind: CauseKind) -> Cause {
+        Cause { kind, message: String::new() }
+    }
+}
+
+/// The kinds of cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CauseKind {
+    /// The API object was marked for deletion.
+    Delete,
+    /// The node is short of something.
+    Evict,
+    /// A critical pod needs the place.
+    Preempt,
+    NodeShutdown,
+    /// `activeDeadlineSeconds` is over.
+    DeadlineExceeded,
+    /// The regular containers are done; sidecars are left.
+    Completed,
+    /// A static pod's manifest is gone.
+    StaticPodRemoved,
+    /// The runtime has the pod, nobody else does.
+    Orphaned,
+    /// The sandbox is lost; the pod is made anew.
+    SandboxChanged,
+    LivenessFailed,
+    StartupFailed,
+    PostStartFailed,
+    /// The container's definition changed in place.
+    DefinitionChanged,
+    /// A restart rule asks for all containers to start anew.
+    RestartAllContainers,
+}
+
+/// What the runtime shows of one container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    pub slot: Slot,
+    /// Which start of the container this is, from 0.
+    pub attempt: u32,
+    pub state: Observed,
+}
+
+/// The state of one observed instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observed {
+    Running,
+    /// Running, but its stop is under way already (a stop of this one container came first).
+    AlreadyStopping {
+        since: Moment,
+        kill_at: Moment,
+    },
+    Exited(Exit),
+    Absent,
+}
+
+/// How an instance ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exit {
+    pub code: i32,
+    pub out_of_memory: bool,
+    pub at: Moment,
+}
+
+impl Exit {
+    /// The exit code of a process that SIGKILL ended.
+    pub const KILLED_CODE: i32 = 137;
+
+    pub const fn with_code(code: i32, at: Moment) -> Exit {
+        Exit { code, out_of_memory: false, at }
+    }
+}

@@ -1,0 +1,264 @@
+//! How a whole pod ends, whatever the cause: a pure state machine.
+//!
+//! [`begin`] is called once somebody wants the pod (or one of its containers) gone; from then on [`step`] takes one
+//! fact at a time and returns the next state, what to do now, and when to come back if nothing happens. The driver
+//! carries effects out in the order given and reports what came of each under its [`CallId`]; it decides nothing.
+//!
+//! # States and inputs
+//!
+//! | input | [`Stopping`] | [`Closing`] | [`Finished`] |
+//! | --- | --- | --- | --- |
+//! | `Requested` | grace may shrink, at once; zero ends hooks | notes that the object is to be deleted | kept object: `Closing` |
+//! | `HookFinished` | the container's stop follows, on its turn | – | – |
+//! | `ContainerExited` | gone; later stages may go; last one: `Closing` | keeps the exit for the record | – |
+//! | `StopSucceeded` | the exit is looked for, never assumed | – | – |
+//! | `StopFailed` | tried again after a pause | – | – |
+//! | `ContainersObserved` | exits that no event told; new instances are stopped too | one runs: `Stopping` | – |
+//! | `ListFailed` | tried again after a pause | tried again after a pause | – |
+//! | `SandboxStopped` … `ObjectDeleted` | – | next closing step | – |
+//! | `SandboxStopFailed` … `ObjectDeleteFailed` | – | tried again after a pause | – |
+//! | `ObjectVanished` | nothing will be published or deleted | likewise | likewise |
+//! | `RuntimeRestarted` | the full grace anew, or the rest of it, as set | – | – |
+//! | `TimePassed` | sleeps end, stages open, the deadline falls, retries | retries | – |
+//!
+//! # One container inside `Stopping`
+//!
+//! `AwaitingTurn → HookRunning → Stopping → (Unconfirmed) → Gone`, with `StopFailed` as the pause before another try.
+//! A ranked container runs its hook on its turn; a native sidecar runs its hook at once and then awaits its turn.
+//!
+//! # Guarantees
+//!
+//! The deadline never moves later, except that a restart of the agent or the runtime begins a new attempt where
+//! that is set. Nothing is killed before the deadline. Each container has at least [`STOP_FLOOR`] between its stop
+//! signal and SIGKILL. A later stage is let go only when every earlier container that holds it is gone, or at the
+//! reserve point, or at the deadline. The object is let go only after every container was observed gone. Taking the
+//! same input twice is the same as taking it once.
+//!
+//! # Assumptions
+//!
+//! Every call is answered once, or the driver itself dies; `now` never goes back.
+//!
+//! [`STOP_FLOOR`]: crate::grace::STOP_FLOOR
+
+mod closing;
+mod container;
+mod effect;
+mod input;
+mod plan;
+mod record;
+mod recovery;
+mod stopping;
+
+use crate::moment::Moment;
+
+pub use closing::{Closing, ClosingStep};
+pub use container::{
+    Container, ContainerState, HookOutcome, HookProgress, HookRun, Ledger, SkipReason, Turn, TurnReason,
+};
+pub use effect::{CallId, Effect, Event, Probes, timeout_seconds};
+pub use input::{Cause, CauseKind, Exit, Input, ObjectIntent, Observation, Observed, Request};
+pub use plan::{Plan, PlanSettings, PlannedContainer, Scope, Slot};
+pub use record::{Record, Verdict};
+pub use recovery::{Progress, Recovery, resume};
+pub use stopping::Stopping;
+
+/// The end of a pod, as far as it has come.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Termination {
+    /// Containers may be running.
+    Stopping(Box<Stopping>),
+    /// None runs: sandbox, status, volumes and object are dealt with, in that order.
+    Closing(Box<Closing>),
+    /// Nothing is left to do.
+    Finished(Box<Finished>),
+}
+
+/// An ended pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    pub common: Common,
+}
+
+/// What every state knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Common {
+    pub plan: Plan,
+    /// Why the pod ends; the first is the reason, later ones came while it was ending.
+    pub causes: Vec<Cause>,
+    pub object: ObjectFate,
+    pub grace: crate::grace::Grace,
+    pub started_at: Moment,
+    pub deadline: Moment,
+    pub recovery: Recovery,
+    pub containers: Vec<Container>,
+    next_call: u32,
+    runtime_epoch: u64,
+}
+
+/// What becomes of the pod's API object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectFate {
+    /// Nobody asked for its deletion: it stays, with its final status.
+    Keep,
+    /// It is deleted when everything else is done.
+    Delete,
+    /// It was deleted by this machine.
+    Released,
+    /// It is gone without our doing.
+    Vanished,
+}
+
+/// The outcome of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub state: Termination,
+    /// To be carried out in this order.
+    pub effects: Vec<Effect>,
+    /// When to come back with [`Input::TimePassed`] if nothing else happens before.
+    pub wake_at: Option<Moment>,
+}
+
+/// Begins the end: `observed` is what the runtime showed last.
+pub fn begin(plan: Plan, request: Request, observed: &[Observation], recovery: Recovery, now: Moment) -> Step {
+    let grace = crate::grace::of_pod(None, request.asked).grace();
+    let common = Common::new(plan, request, recovery, grace, now);
+    Stopping::begin(common, observed, now)
+}
+
+/// Takes one fact.
+pub fn step(state: Termination, input: Input, now: Moment) -> Step {
+    match state {
+        Termination::Stopping(stopping) => stopping.step(input, now),
+        Termination::Closing(closing) => closing.step(input, now),
+        Termination::Finished(finished) => finished.step(&input),
+    }
+}
+
+impl Termination {
+    pub const fn common(&self) -> &Common {
+        match self {
+            Termination::Stopping(stopping) => stopping.common(),
+            Termination::Closing(closing) => closing.common(),
+            Termination::Finished(finished) => &finished.common,
+        }
+    }
+
+    /// The record of the end so far.
+    pub fn record(&self) -> Record {
+        Record::of(self.common())
+    }
+
+    /// What to keep so that another agent can go on from here.
+    pub fn progress(&self) -> Progress {
+        Progress::of(self.common())
+    }
+
+    pub const fn is_finished(&self) -> bool {
+        matches!(self, Termination::Finished(_))
+    }
+}
+
+impl Common {
+    fn new(plan: Plan, request: Request, recovery: Recovery, grace: crate::grace::Grace, now: Moment) -> Common {
+        let containers = vec![Container::absent(); plan.len()];
+        let full = now + grace.effective();
+        let deadline = match (recovery, request.deadline) {
+            (Recovery::Resume, Some(promised)) => full.min(promised.max(now)),
+            (Recovery::Resume, None) | (Recovery::Anew, _) => full,
+        };
+        Common {
+            containers,
+            causes: vec![request.cause],
+            object: ObjectFate::from(request.object),
+            grace,
+            started_at: now,
+            deadline,
+            recovery,
+            next_call: 0,
+            runtime_epoch: 0,
+            plan,
+        }
+    }
+
+    fn call(&mut self) -> CallId {
+        self.next_call += 1;
+        CallId::new(self.next_call)
+    }
+
+    /// The id that the next call will have.
+    const fn upcoming_call(&self) -> CallId {
+        CallId::new(self.next_call + 1)
+    }
+
+    /// Notes a further request: its cause, and that the object is to go.
+    fn note_request(&mut self, request: &Request) {
+        if !self.causes.contains(&request.cause) {
+            self.causes.push(request.cause.clone());
+        }
+        if self.object == ObjectFate::Keep && self.plan.scope() == Scope::WholePod {
+            self.object = ObjectFate::from(request.object);
+        }
+    }
+
+    /// Notes a restart of the runtime; false if it was known already.
+    fn note_runtime_epoch(&mut self, epoch: u64) -> bool {
+        let news = epoch > self.runtime_epoch;
+        self.runtime_epoch = self.runtime_epoch.max(epoch);
+        news
+    }
+}
+
+impl From<ObjectIntent> for ObjectFate {
+    fn from(intent: ObjectIntent) -> Self {
+        match intent {
+            ObjectIntent::Keep => ObjectFate::Keep,
+            ObjectIntent::Delete => ObjectFate::Delete,
+        }
+    }
+}
+
+impl Finished {
+    fn step(mut self: Box<Self>, input: &Input) -> Step {
+        match input {
+            Input::Requested(request) => {
+                self.common.note_request(request);
+                if self.common.object == ObjectFate::Delete {
+                    return Closing::delete_object(self.common);
+                }
+            }
+            Input::ObjectVanished => {
+                if self.common.object == ObjectFate::Keep {
+                    self.common.object = ObjectFate::Vanished;
+                }
+            }
+            Input::HookFinished { .. }
+            | Input::ContainerExited { .. }
+            | Input::StopSucceeded { .. }
+            | Input::StopFailed { .. }
+            | Input::ContainersObserved { .. }
+            | Input::ListFailed { .. }
+            | Input::SandboxStopped { .. }
+            | Input::SandboxStopFailed { .. }
+            | Input::StatusPublished { .. }
+            | Input::StatusPublishFailed { .. }
+            | Input::VolumesTornDown { .. }
+            | Input::VolumeTeardownFailed { .. }
+            | Input::ObjectDeleted { .. }
+            | Input::ObjectDeleteFailed { .. }
+            | Input::RuntimeRestarted { .. }
+            | Input::TimePassed => {}
+        }
+        Step { state: Termination::Finished(self), effects: vec![], wake_at: None }
+    }
+}
+
+/// How long to wait before a failed call is tried again: doubling from one second, at most ten.
+pub(crate) fn retry_pause(failures: u32) -> std::time::Duration {
+    const FIRST: u64 = 1;
+    const LONGEST: u64 = 10;
+    let doubled = FIRST.checked_shl(failures.saturating_sub(1)).unwrap_or(LONGEST);
+    std::time::Duration::from_secs(doubled.min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Going on after the agent was restarted in the middle of an end.
+//!
+//! The same machine runs on what is observed. By default everything starts anew, with the full grace period, as
+//! upstream documents it; with [`Recovery::Resume`] the deadline stays and finished hooks are not repeated.
+
+use serde::{Deserialize, Serialize};
+
+use super::container::{HookOutcome, SkipReason};
+use super::input::{Cause, Observation, Request};
+use super::plan::Plan;
+use super::stopping::Stopping;
+use super::{Common, Step};
+use crate::grace::{self, Grace};
+use crate::moment::Moment;
+use crate::mutation::{Mutation, broken};
+
+/// What a restart of agent or runtime does to the time that is left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Recovery {
+    /// The whole grace period begins again.
+    #[default]
+    Anew,
+    /// Only the rest of it is left.
+    Resume,
+}
+
+/// What an agent keeps on disk while a pod ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    pub plan: Plan,
+    pub causes: Vec<Cause>,
+    pub grace: Grace,
+    pub started_at: Moment,
+    pub deadline: Moment,
+    /// Names of the containers whose hooks are over.
+    pub hooks_over: Vec<String>,
+}
+
+impl Progress {
+    pub(super) fn of(common: &Common) -> Progress {
+        let over = |slot: &super::Slot| {
+            let outcome = common.containers[slot.index()].ledger.hook_outcome.as_ref();
+            outcome.is_some_and(|outcome| *outcome != HookOutcome::Skipped(SkipReason::NoTimeLeft))
+        };
+        Progress {
+            hooks_over: common.plan.slots().filter(over).map(|slot| common.plan.container(slot).name.clone()).collect(),
+            plan: common.plan.clone(),
+            causes: common.causes.clone(),
+            grace: common.grace,
+            started_at: common.started_at,
+            deadline: common.deadline,
+        }
+    }
+}
+
+/// Goes on from what an earlier agent kept: the frozen plan, its deadline, its finished hooks.
+///
+/// A request that came meanwhile can shorten the time, as always.
+pub fn resume(progress: &Progress, request: Request, observed: &[Observation], now: Moment) -> Step {
+    let change = grace::of_pod(Some(progress.grace), request.asked);
+    let mut common = Common::new(progress.plan.clone(), request, Recovery::Resume, change.grace(), now);
+    let fresh = std::mem::replace(&mut common.causes, progress.causes.clone());
+    for cause in fresh {
+        if !common.causes.contains(&cause) {
+            common.causes.push(cause);
+        }
+    }
+    common.started_at = progress.started_at;
+    common.deadline = progress.deadline.min(progress.started_at + change.grace().effective());
+    if broken(Mutation::ResumeStartsAnew) {
+        common.deadline = now + change.grace().effective();
+    }
+    for name in &progress.hooks_over {
+        if let Some(slot) = common.plan.find(name)
+            && !broken(Mutation::HookRepeated)
+        {
+            common.containers[slot.index()].ledger.hook_outcome =
+                Some(HookOutcome::Skipped(SkipReason::FinishedBefore));
+        }
+    }
+    Stopping::begin(common, observed, now)
+}

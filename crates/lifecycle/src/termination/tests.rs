@@ -1,0 +1,7 @@
+//! The machine, rule by rule: each test is one documented statement.
+
+mod driver;
+mod order;
+mod recovery;
+mod requests;
+mod stopping;

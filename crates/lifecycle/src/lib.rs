@@ -24,5 +24,7 @@ pub mod grace;
 pub mod hook;
 pub mod moment;
 pub mod mutation;
+pub mod phase;
+pub mod restart;
 pub mod stop;
 pub mod termination;

@@ -40,8 +40,31 @@ pub enum Mutation {
     HookRepeated,
     /// The machine does not ask to be woken at the deadline.
     DeadlineNotWatched,
-    /// The same request twice counts twice.
+    /// The same exit told twice counts twice.
     RepeatedExitCounted,
+}
+
+impl Mutation {
+    pub const ALL: [Mutation; 18] = [
+        Mutation::DeadlineMovesLater,
+        Mutation::KillBeforeDeadline,
+        Mutation::FloorForgotten,
+        Mutation::OrderIgnored,
+        Mutation::SidecarsNotHeld,
+        Mutation::ReserveForgotten,
+        Mutation::ExitAssumed,
+        Mutation::DeletedWhileRunning,
+        Mutation::DeletedTwice,
+        Mutation::StaleAnswerAccepted,
+        Mutation::RetryForgotten,
+        Mutation::ExitInHookMissed,
+        Mutation::HookAtZeroGrace,
+        Mutation::ShorteningIgnored,
+        Mutation::ResumeStartsAnew,
+        Mutation::HookRepeated,
+        Mutation::DeadlineNotWatched,
+        Mutation::RepeatedExitCounted,
+    ];
 }
 
 #[cfg(feature = "mutations")]

@@ -84,14 +84,12 @@ pub struct Request {
     pub cause: Cause,
     pub asked: Asked,
     pub object: ObjectIntent,
-    /// The object's `deletionTimestamp`. It counts only where the rest of the time is resumed after a restart.
-    pub deadline: Option<Moment>,
 }
 
 impl Request {
     /// A request that leaves the object alone.
     pub fn new(kind: CauseKind, asked: Asked) -> Request {
-        Request { cause: Cause::new(kind), asked, object: ObjectIntent::Keep, deadline: None }
+        Request { cause: Cause::new(kind), asked, object: ObjectIntent::Keep }
     }
 
     /// A request by way of the object's deletion.

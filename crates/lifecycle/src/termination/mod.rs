@@ -59,7 +59,7 @@ pub use effect::{CallId, Effect, Event, Probes, timeout_seconds};
 pub use input::{Cause, CauseKind, Exit, Input, ObjectIntent, Observation, Observed, Request};
 pub use plan::{Plan, PlanSettings, PlannedContainer, Scope, Slot};
 pub use record::{Record, Verdict};
-pub use recovery::{Progress, Recovery, resume};
+pub use recovery::{Progress, Recovery, resume, resume_until};
 pub use stopping::Stopping;
 
 /// The end of a pod, as far as it has come.
@@ -161,18 +161,13 @@ impl Termination {
 impl Common {
     fn new(plan: Plan, request: Request, recovery: Recovery, grace: crate::grace::Grace, now: Moment) -> Common {
         let containers = vec![Container::absent(); plan.len()];
-        let full = now + grace.effective();
-        let deadline = match (recovery, request.deadline) {
-            (Recovery::Resume, Some(promised)) => full.min(promised.max(now)),
-            (Recovery::Resume, None) | (Recovery::Anew, _) => full,
-        };
         Common {
             containers,
             causes: vec![request.cause],
             object: ObjectFate::from(request.object),
             grace,
             started_at: now,
-            deadline,
+            deadline: now + grace.effective(),
             recovery,
             next_call: 0,
             runtime_epoch: 0,

@@ -82,3 +82,11 @@ pub fn resume(progress: &Progress, request: Request, observed: &[Observation], n
     }
     Stopping::begin(common, observed, now)
 }
+
+/// Goes on although nothing was kept: the object's own deadline is what is left.
+pub fn resume_until(plan: Plan, request: Request, deadline: Moment, observed: &[Observation], now: Moment) -> Step {
+    let grace = grace::of_pod(None, request.asked).grace();
+    let mut common = Common::new(plan, request, Recovery::Resume, grace, now);
+    common.deadline = common.deadline.min(deadline.max(now));
+    Stopping::begin(common, observed, now)
+}

@@ -2,7 +2,7 @@
 
 use super::driver::{Driver, grace, regular, sidecar};
 use crate::moment::Moment;
-use crate::termination::{Input, Observation, Observed, Plan, Progress, Recovery, Request, resume};
+use crate::termination::{Input, Observation, Observed, Plan, Progress, Recovery, Request, resume, resume_until};
 
 /// 3.10.6: the default, as upstream documents it.
 #[test]
@@ -51,12 +51,10 @@ fn progress_survives_being_written_and_read() {
 #[test]
 fn without_saved_progress_the_objects_deadline_is_resumed() {
     let plan = Driver::plan(vec![regular("web")]);
-    let request = Request { deadline: Some(Moment::from_millis(12_000)), ..Request::delete(grace(30)) };
     let observed = Driver::running(&plan);
-    let mut pod = Driver::begin(plan.clone(), request.clone(), &observed, Recovery::Resume);
-    assert_eq!(pod.asked(), ["stop web kill@12000"]);
-    let mut pod = Driver::begin(plan, request, &observed, Recovery::Anew);
-    assert_eq!(pod.asked(), ["stop web kill@30000"]);
+    let deadline = Moment::from_millis(12_000);
+    let step = resume_until(plan, Request::delete(grace(30)), deadline, &observed, Moment::from_millis(0));
+    assert_eq!(Driver::from_step(step, 0).asked(), ["stop web kill@12000"]);
 }
 
 /// The source document: a restarted runtime means the full grace again, too.

@@ -1,6 +1,5 @@
 //! What the tests need beyond Rust: found, installed with apt where that is possible, or named.
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -61,7 +60,7 @@ fn is_root() -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        Path::new("/proc/self").metadata().is_ok_and(|process| process.uid() == 0)
+        std::path::Path::new("/proc/self").metadata().is_ok_and(|process| process.uid() == 0)
     }
     #[cfg(not(unix))]
     false

@@ -20,9 +20,11 @@ pub fn run(root: &Path) -> Result<()> {
     step("simulation", || sim::for_tests(root))?;
     step("fuzzing", || fuzz::for_tests(root))?;
     if apt::on_path("cargo-nextest") {
-        // nextest does not know documentation tests.
-        let arguments = ["test", "--quiet", "--workspace", "--doc"];
-        step("documentation tests", || run_command(&mut cargo(root, arguments)))?;
+        if tidy::has_documentation_tests(root)? {
+            // nextest does not know them.
+            let arguments = ["test", "--quiet", "--workspace", "--doc"];
+            step("documentation tests", || run_command(&mut cargo(root, arguments)))?;
+        }
         eprintln!("\n== tests, with cargo-nextest");
         run_command(&mut cargo(root, ["nextest", "run", "--workspace"]))
     } else {

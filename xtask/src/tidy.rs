@@ -76,3 +76,10 @@ pub fn run(root: &Path) -> Result<()> {
     eprintln!("{} files, {} rules: tidy ({})", project.files.len(), RULES.len(), functions::statistics(&project));
     Ok(())
 }
+
+/// Whether any documentation holds an example that cargo would run.
+pub fn has_documentation_tests(root: &Path) -> Result<bool> {
+    let project = Project::load(root)?;
+    let found = project.rust_files().any(|(_, _, split)| rust::has_examples(&split.comments));
+    Ok(found)
+}

@@ -90,6 +90,12 @@ pub fn pure_crates_stay_pure(project: &Project) -> Vec<Complaint> {
     complaints
 }
 
+/// Whether doc comments hold a fenced example, which cargo would run.
+pub fn has_examples(comments: &str) -> bool {
+    let docs = comments.lines().filter_map(|line| line.trim().strip_prefix("//"));
+    docs.filter(|line| line.starts_with(['/', '!'])).any(|line| line[1..].trim_start().starts_with("```"))
+}
+
 /// Whether `word` stands in the line and is not the end of a longer one.
 fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -136,6 +142,12 @@ mod tests {
             "thread::sleep(d);\n#[cfg(test)]\nmod tests {\n  tokio::time::sleep(d).await;\n // thread::sleep\n}\n";
         assert_eq!(lines(&tests_do_not_sleep(&Project::with(&[("a/src/lib.rs", text)]))), [4]);
         assert_eq!(lines(&tests_do_not_sleep(&Project::with(&[("a/tests/x.rs", text)]))), [1, 4]);
+    }
+
+    #[test]
+    fn an_example_is_a_fence_in_a_doc_comment() {
+        assert!(has_examples("/// Text.\n    /// ```\n"));
+        assert!(!has_examples("// ```\n/// `a` and ``` b\n"));
     }
 
     #[test]

@@ -80,6 +80,8 @@ fn parse_yaml(text: &str, seed: Tree<'_>, limits: &Limits) -> Result<Value, Yaml
             // The scanner looks ahead this far for a key; the depth budget shall speak before it does.
             flow_nesting_limit: 2_048,
             max_total_scalar_bytes: limits.max_bytes,
+            // Copies that aliases are expanded from; a million take some 160 MB.
+            max_recorded_anchor_events: most.min(1_000_000),
             // One anchor used by every container of a long list is ordinary; what it expands to is counted.
             enforce_alias_anchor_ratio: false,
         },

@@ -1,7 +1,8 @@
 //! From the text of one document to one untyped value, within the limits and without duplicate keys.
 //!
 //! Both formats go through the same visitor: serde_json alone would keep the last of two equal keys, and neither
-//! library counts what aliases expand to.
+//! library counts what aliases expand to. YAML's plain scalars mean what they mean to kubectl, except that odd capitals
+//! (`yEs`, `nULL`) do not make a word a string, and doubled underscores (`1__0`) do.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -250,5 +251,36 @@ impl<'de> Visitor<'de> for Tree<'_> {
             map.insert(key, value);
         }
         Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_scalars_mean_what_they_mean_to_kubectl() {
+        let rows = [
+            ("[yes, Y, on, TRUE]", "[true,true,true,true]"),
+            ("[no, n, Off, false]", "[false,false,false,false]"),
+            ("[~, null, NULL, '', '~']", "[null,null,null,\"\",\"~\"]"),
+            ("[0644, -0644, 08, 0o17, 0x1F, 0b11, 1_000, +5]", "[420,-420,8,15,31,3,1000,5]"),
+            ("[1.0, 3e1, .5, 1.5, -0.0]", "[1,30,0.5,1.5,0]"),
+            ("[12:30:45, 2001-01-01, 1e, 0x, 1.2.3]", "[\"12:30:45\",\"2001-01-01\",\"1e\",\"0x\",\"1.2.3\"]"),
+            ("['no', \"0644\", !!str 1]", "[\"no\",\"0644\",\"1\"]"),
+            ("[18446744073709551615, -9223372036854775808]", "[18446744073709551615,-9223372036854775808]"),
+        ];
+        for (text, json) in rows {
+            let source = Source { text, format: Format::Yaml, line: 1, column: 1 };
+            let value = parse(&source, 1, &Meter::new(Limits::DEFAULT)).unwrap().unwrap();
+            assert_eq!(value.to_string(), json, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_numbers_are_normalised_alike() {
+        let source = Source { text: "[1.0, 3e1, 0.5, -0]", format: Format::Json, line: 1, column: 1 };
+        let value = parse(&source, 1, &Meter::new(Limits::DEFAULT)).unwrap().unwrap();
+        assert_eq!(value.to_string(), "[1,30,0.5,0]");
     }
 }

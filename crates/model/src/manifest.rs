@@ -44,7 +44,7 @@ impl Limits {
         max_depth: 50,
         max_documents: 10_000,
         max_values: 1_000_000,
-        max_fields: 4_000_000,
+        max_fields: 2_000_000,
     };
 }
 

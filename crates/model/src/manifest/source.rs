@@ -42,7 +42,7 @@ pub(super) fn text<'a>(bytes: &'a [u8], limits: &Limits) -> Result<&'a str, Mani
     }
 }
 
-/// Cuts a file into documents. Documents that hold nothing are still among them.
+/// Cuts a file into documents. Those that hold only comments and markers are left out.
 pub(super) fn split(text: &str) -> Result<Vec<Source<'_>>, ManifestError> {
     if looks_like_json(text) { split_json(text) } else { Ok(split_yaml(text)) }
 }
@@ -74,25 +74,47 @@ fn split_json(text: &str) -> Result<Vec<Source<'_>>, ManifestError> {
 
 fn split_yaml(text: &str) -> Vec<Source<'_>> {
     let mut sources = Vec::new();
-    let (mut start, mut start_line, mut offset) = (0, 1, 0);
-    // Until something other than comments and directives stands in a document, `---` opens it and ends nothing.
-    let mut opened = false;
+    let mut part = Part { start: 0, line: 1, opened: false, filled: false };
+    let mut offset = 0;
     for (i, line) in text.split_inclusive('\n').enumerate() {
-        let cut = match line.trim_end() {
-            _ if is_marker(line, "---") && opened => Some((offset, i + 1)),
-            _ if is_marker(line, "...") => Some((offset + line.len(), i + 2)),
-            _ => None,
-        };
-        let blank = line.trim().is_empty() || line.starts_with('%') || line.trim_start().starts_with('#');
-        opened = !is_marker(line, "...") && (opened || !blank);
+        let ends = is_marker(line, "...");
+        if is_marker(line, "---") && part.opened {
+            sources.extend(part.cut(text, offset));
+            part = Part { start: offset, line: i + 1, opened: false, filled: false };
+        }
         offset += line.len();
-        if let Some((end, next_line)) = cut {
-            sources.push(Source { text: &text[start..end], format: Format::Yaml, line: start_line, column: 1 });
-            (start, start_line) = (end, next_line);
+        part.take(line);
+        if ends {
+            sources.extend(part.cut(text, offset));
+            part = Part { start: offset, line: i + 2, opened: false, filled: false };
         }
     }
-    sources.push(Source { text: &text[start..], format: Format::Yaml, line: start_line, column: 1 });
+    sources.extend(part.cut(text, offset));
     sources
+}
+
+/// A document whose end is not known yet.
+struct Part {
+    start: usize,
+    line: usize,
+    /// Something other than comments and directives stands in it; until then `---` opens it and ends nothing.
+    opened: bool,
+    /// Something other than comments and markers stands in it; if nothing does, there is nothing to parse.
+    filled: bool,
+}
+
+impl Part {
+    fn take(&mut self, line: &str) {
+        let rest = ["---", "..."].into_iter().find(|marker| is_marker(line, marker)).map_or(line, |_| &line[3..]);
+        let blank = rest.trim().is_empty() || rest.trim_start().starts_with('#');
+        self.opened |= rest.len() < line.len() || !(blank || line.starts_with('%'));
+        self.filled |= !blank;
+    }
+
+    fn cut<'a>(&self, text: &'a str, end: usize) -> Option<Source<'a>> {
+        let text = &text[self.start..end];
+        self.filled.then_some(Source { text, format: Format::Yaml, line: self.line, column: 1 })
+    }
 }
 
 fn is_marker(line: &str, marker: &str) -> bool {
@@ -140,8 +162,11 @@ mod tests {
         assert_eq!(cut("a: 1\n---\nb: 2\n"), [("a: 1\n", 1, 1), ("---\nb: 2\n", 2, 1)]);
         assert_eq!(cut("# c\n---\na: 1\n"), [("# c\n---\na: 1\n", 1, 1)]);
         assert_eq!(cut("%YAML 1.2\n---\na: 1\n"), [("%YAML 1.2\n---\na: 1\n", 1, 1)]);
-        assert_eq!(cut("---\n---\na: 1"), [("---\n", 1, 1), ("---\na: 1", 2, 1)]);
+        assert_eq!(cut("---\n# c\n---\na: 1"), [("---\na: 1", 3, 1)]);
+        assert_eq!(cut("--- # c\n--- x\n"), [("--- x\n", 2, 1)]);
         assert_eq!(cut("a: 1\n...\nb: 2\n"), [("a: 1\n...\n", 1, 1), ("b: 2\n", 3, 1)]);
+        assert_eq!(cut("a: 1\n...\n---\nb: 2\n"), [("a: 1\n...\n", 1, 1), ("---\nb: 2\n", 3, 1)]);
+        assert_eq!(cut("%BAD\n"), [("%BAD\n", 1, 1)]);
         assert_eq!(cut("a: |\n  x\n  --- y\n---- : 1\n").len(), 1);
     }
 

@@ -1,0 +1,78 @@
+//! What the tests need beyond Rust: found, installed with apt where that is possible, or named.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::step;
+
+/// Something that must be installed.
+struct Prerequisite {
+    /// Any of these commands will do.
+    commands: &'static [&'static str],
+    /// The Debian package that has the first of them.
+    package: &'static str,
+    reason: &'static str,
+}
+
+const PREREQUISITES: [Prerequisite; 1] =
+    [Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" }];
+
+/// Makes sure that everything is there.
+pub fn ensure() -> Result<()> {
+    let missing: Vec<&Prerequisite> = PREREQUISITES.iter().filter(|needed| !is_there(needed)).collect();
+    if missing.is_empty() {
+        eprintln!("everything the tests need is installed");
+        return Ok(());
+    }
+    for needed in &missing {
+        eprintln!("missing: {} ({}): {}", needed.package, needed.commands.join(" or "), needed.reason);
+    }
+    let packages: Vec<&str> = missing.iter().map(|needed| needed.package).collect();
+    if !on_path("apt-get") || !is_root() {
+        bail!("install what is missing, on Debian with: sudo apt-get install --yes {}", packages.join(" "));
+    }
+    eprintln!("installing with apt-get: {}", packages.join(" "));
+    step::run(&mut apt_get(&["update"]))?;
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(packages);
+    step::run(&mut apt_get(&install)).context("apt-get could not install what the tests need")
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command
+}
+
+fn is_there(needed: &Prerequisite) -> bool {
+    needed.commands.iter().any(|command| on_path(command))
+}
+
+/// Whether a command can be started.
+pub fn on_path(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
+}
+
+/// `/proc/self` belongs to whoever runs.
+fn is_root() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        std::path::Path::new("/proc/self").metadata().is_ok_and(|process| process.uid() == 0)
+    }
+    #[cfg(not(unix))]
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_on_the_path_and_an_invented_one_is_not() {
+        assert!(on_path("cargo"));
+        assert!(!on_path("no-such-command-anywhere"));
+    }
+}

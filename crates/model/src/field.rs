@@ -144,6 +144,8 @@ impl std::error::Error for Error {}
 pub enum BadValue {
     Text(String),
     Json(Value),
+    /// A structure whose fields are shown in this order.
+    Ordered(Vec<(&'static str, BadValue)>),
 }
 
 impl From<&str> for BadValue {
@@ -181,6 +183,13 @@ impl fmt::Display for BadValue {
         match self {
             BadValue::Text(text) => f.write_str(&go_quoted(text)),
             BadValue::Json(value) => f.write_str(&go_json(value)),
+            BadValue::Ordered(fields) => {
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    let before = if i == 0 { '{' } else { ',' };
+                    write!(f, "{before}\"{name}\":{value}")?;
+                }
+                f.write_str("}")
+            }
         }
     }
 }
@@ -269,6 +278,10 @@ impl Errors {
 
     pub fn not_found(&mut self, path: Path<'_>, value: impl Into<BadValue>) {
         self.push(ErrorKind::NotFound, path, Some(value.into()), "");
+    }
+
+    pub fn not_found_because(&mut self, path: Path<'_>, value: impl Into<BadValue>, detail: &str) {
+        self.push(ErrorKind::NotFound, path, Some(value.into()), detail);
     }
 
     /// One `Invalid` for each complaint about the same value.

@@ -88,6 +88,12 @@ impl Quantity {
         self.amount.to_i64()
     }
 
+    /// The amount rounded away from zero to an integer, and cut to what fits.
+    pub fn rounded_to_i64(&self) -> i64 {
+        let rounded = self.amount.clone().rounded_away_from_zero(0);
+        rounded.to_i64().unwrap_or(if self.is_negative() { i64::MIN } else { i64::MAX })
+    }
+
     /// The sum, in this quantity's format unless it is zero.
     #[must_use]
     pub fn plus(&self, other: &Quantity) -> Quantity {

@@ -57,7 +57,7 @@ pub fn validate_pod_update(new: &Pod, old: &Pod, gates: FeatureGates) -> Errors 
 pub fn validate_ephemeral_containers_update(new: &Pod, old: &Pod, gates: FeatureGates) -> Errors {
     let mut errors = Errors::new();
     if is_mirror(&old.metadata) {
-        errors.forbidden(Path::root(), "static pods do not support ephemeral containers");
+        errors.forbidden(Path::root().key(""), "static pods do not support ephemeral containers");
         return errors;
     }
     let no_spec = PodSpec::default();

@@ -38,3 +38,6 @@ pub fn validate_all_containers(spec: &PodSpec, path: Path<'_>, options: &Options
     let path = path.child("ephemeralContainers");
     ephemeral_containers::validate_ephemeral_containers(spec, &volumes, path, options, errors);
 }
+
+#[cfg(test)]
+mod container_tests;

@@ -1,5 +1,7 @@
 //! The defaults as rows: what is left out, and what it becomes.
 
+#![allow(clippy::needless_pass_by_value, reason = "rows are easier to read with literals")]
+
 use k8s_openapi::api::core::v1::{Pod, PodTemplateSpec};
 use serde_json::{Value, json};
 

@@ -1,5 +1,7 @@
 //! The rules for containers as rows: a pod, and the errors upstream reports for it.
 
+#![allow(clippy::needless_pass_by_value, reason = "rows are easier to read with literals")]
+
 mod fields;
 mod gates;
 mod handlers;

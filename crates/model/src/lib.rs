@@ -9,6 +9,7 @@ pub mod defaults;
 pub mod field;
 pub mod gates;
 pub mod manifest;
+pub mod prepare;
 pub mod quantity;
 pub mod signal;
 pub mod text;

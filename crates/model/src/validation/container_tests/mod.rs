@@ -16,7 +16,10 @@ mod stop_signal;
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use serde_json::{Value, json};
 
-use super::{Options, validate_all_containers};
+use super::containers::validate_containers;
+use super::ephemeral_containers::validate_ephemeral_containers;
+use super::init_containers::validate_init_containers;
+use super::{Options, VolumeNames};
 use crate::defaults::default_pod;
 use crate::field::{Errors, Path};
 use crate::gates::FeatureGates;
@@ -35,7 +38,13 @@ fn errors_in(pod: Value) -> Vec<String> {
 
 fn errors_with(spec: &PodSpec, options: &Options) -> Vec<String> {
     let mut errors = Errors::new();
-    validate_all_containers(spec, Path::root().child("spec"), options, &mut errors);
+    let mut volumes = VolumeNames::default();
+    spec.volumes.iter().flatten().for_each(|volume| volumes.insert(volume));
+    let root = Path::root();
+    let path = root.child("spec");
+    validate_containers(spec, &volumes, path.child("containers"), options, &mut errors);
+    validate_init_containers(spec, &volumes, path.child("initContainers"), options, &mut errors);
+    validate_ephemeral_containers(spec, &volumes, path.child("ephemeralContainers"), options, &mut errors);
     errors.iter().map(ToString::to_string).collect()
 }
 

@@ -88,10 +88,9 @@ impl Quantity {
         self.amount.to_i64()
     }
 
-    /// The amount rounded away from zero to an integer, and cut to what fits.
+    /// The amount rounded away from zero to an integer; 0 if that does not fit, as upstream has it.
     pub fn rounded_to_i64(&self) -> i64 {
-        let rounded = self.amount.clone().rounded_away_from_zero(0);
-        rounded.to_i64().unwrap_or(if self.is_negative() { i64::MIN } else { i64::MAX })
+        self.amount.clone().rounded_away_from_zero(0).to_i64().unwrap_or_default()
     }
 
     /// The sum, in this quantity's format unless it is zero.

@@ -9,11 +9,7 @@ use crate::text;
 pub(super) fn validate_env(container: &Container, path: Path<'_>, errors: &mut Errors) {
     for (i, variable) in container.env.iter().flatten().enumerate() {
         let path = path.index(i);
-        if variable.name.is_empty() {
-            errors.required(path.child("name"), "");
-        } else {
-            errors.invalid_each(path.child("name"), &variable.name, &text::env_var_name(&variable.name));
-        }
+        require(&variable.name, text::env_var_name, path.child("name"), errors);
         if let Some(source) = &variable.value_from {
             validate_source(variable, source, path.child("valueFrom"), errors);
         }
@@ -60,25 +56,21 @@ fn validate_source(variable: &EnvVar, source: &EnvVarSource, path: Path<'_>, err
 /// A key of a config map or a secret.
 fn validate_key_ref(name: &str, key: &str, path: Path<'_>, errors: &mut Errors) {
     errors.invalid_each(path.child("name"), name, &text::dns_subdomain(name));
-    if key.is_empty() {
-        errors.required(path.child("key"), "");
-    } else {
-        errors.invalid_each(path.child("key"), key, &text::config_key(key));
-    }
+    require(key, text::config_key, path.child("key"), errors);
 }
 
 fn validate_file_key_ref(file: &FileKeySelector, path: Path<'_>, errors: &mut Errors) {
-    let fields: [(&str, &str, fn(&str) -> Vec<String>); 3] = [
-        ("key", &file.key, text::env_var_name),
-        ("volumeName", &file.volume_name, text::dns_label),
-        ("path", &file.path, text::path_without_backsteps),
-    ];
-    for (name, value, check) in fields {
-        if value.is_empty() {
-            errors.required(path.child(name), "");
-        } else {
-            errors.invalid_each(path.child(name), value, &check(value));
-        }
+    require(&file.key, text::env_var_name, path.child("key"), errors);
+    require(&file.volume_name, text::dns_label, path.child("volumeName"), errors);
+    require(&file.path, text::path_without_backsteps, path.child("path"), errors);
+}
+
+/// A text that must be there and well formed.
+fn require(value: &str, check: fn(&str) -> Vec<String>, path: Path<'_>, errors: &mut Errors) {
+    if value.is_empty() {
+        errors.required(path, "");
+    } else {
+        errors.invalid_each(path, value, &check(value));
     }
 }
 
@@ -91,10 +83,10 @@ pub(super) fn validate_env_from(container: &Container, path: Path<'_>, errors: &
             errors.invalid_each(path.child("prefix"), prefix, &text::env_var_name(prefix));
         }
         if let Some(config_map) = &source.config_map_ref {
-            validate_object_name(&config_map.name, path.child("configMapRef"), errors);
+            require(&config_map.name, text::dns_subdomain_prefix, path.child("configMapRef").child("name"), errors);
         }
         if let Some(secret) = &source.secret_ref {
-            validate_object_name(&secret.name, path.child("secretRef"), errors);
+            require(&secret.name, text::dns_subdomain_prefix, path.child("secretRef").child("name"), errors);
         }
         // Upstream names the list here, not the element.
         match (&source.config_map_ref, &source.secret_ref) {
@@ -102,13 +94,5 @@ pub(super) fn validate_env_from(container: &Container, path: Path<'_>, errors: &
             (Some(_), Some(_)) => errors.invalid(list, "", "may not have more than one field specified at a time"),
             _ => {}
         }
-    }
-}
-
-fn validate_object_name(name: &str, path: Path<'_>, errors: &mut Errors) {
-    if name.is_empty() {
-        errors.required(path.child("name"), "");
-    } else {
-        errors.invalid_each(path.child("name"), name, &text::dns_subdomain_prefix(name));
     }
 }

@@ -110,7 +110,6 @@ fn split_subscript(field: &str) -> Option<(&str, &str)> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResourceRefOwner {
     Env,
-    #[allow(dead_code, reason = "for the rules of volumes")]
     Volume,
 }
 

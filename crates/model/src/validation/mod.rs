@@ -47,8 +47,6 @@ mod volume_names;
 mod volumes;
 mod windows_options;
 
-use k8s_openapi::api::core::v1::PodSpec;
-
 pub use metadata::pin_metadata;
 pub use options::Options;
 pub use pod::{Workload, validate_pod, validate_template};
@@ -57,13 +55,5 @@ pub use status::validate_pod_status_update;
 pub use update::{validate_ephemeral_containers_update, validate_pod_update};
 pub(crate) use volume_names::{VolumeKind, VolumeNames};
 
-use crate::field::{Errors, Path};
-
-/// Checks the containers of every kind in `spec`, which `path` names.
-pub fn validate_all_containers(spec: &PodSpec, path: Path<'_>, options: &Options, errors: &mut Errors) {
-    let volumes = VolumeNames::of(spec);
-    containers::validate_containers(spec, &volumes, path.child("containers"), options, errors);
-    init_containers::validate_init_containers(spec, &volumes, path.child("initContainers"), options, errors);
-    let path = path.child("ephemeralContainers");
-    ephemeral_containers::validate_ephemeral_containers(spec, &volumes, path, options, errors);
-}
+#[cfg(test)]
+mod container_tests;

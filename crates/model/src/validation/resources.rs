@@ -28,7 +28,6 @@ impl<'a> ResourceNames<'a> {
     }
 
     /// What a pod may ask for as a whole.
-    #[allow(dead_code, reason = "for the rules of pods")]
     pub(crate) fn of_pods(claims: &'a BTreeSet<&'a str>, options: &'a Options) -> ResourceNames<'a> {
         ResourceNames { validate: validate_pod_resource_name, claims, options }
     }

@@ -30,7 +30,8 @@ pub(super) fn validate_restart_policy(container: &Container, path: Path<'_>, err
         None => errors.required(path.child("restartPolicy"), POLICY_MISSING),
         Some("Always" | "Never" | "OnFailure") => {}
         Some(policy) => {
-            errors.not_supported(path.child("restartPolicy"), Value::from(policy), &["Always", "Never", "OnFailure"])
+            let supported = ["Always", "Never", "OnFailure"];
+            errors.not_supported(path.child("restartPolicy"), Value::from(policy), &supported);
         }
     }
     let list = path.child("restartPolicyRules");

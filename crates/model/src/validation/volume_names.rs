@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{PodSpec, Volume};
+use k8s_openapi::api::core::v1::Volume;
 
 /// What containers need to know about a volume's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +27,6 @@ impl VolumeKind {
 pub(crate) struct VolumeNames(BTreeMap<String, VolumeKind>);
 
 impl VolumeNames {
-    /// Every volume of the pod.
-    pub(crate) fn of(spec: &PodSpec) -> VolumeNames {
-        let mut names = VolumeNames::default();
-        spec.volumes.iter().flatten().for_each(|volume| names.insert(volume));
-        names
-    }
-
     /// Adds a volume under its name.
     pub(crate) fn insert(&mut self, volume: &Volume) {
         self.0.insert(volume.name.clone(), VolumeKind::of(volume));

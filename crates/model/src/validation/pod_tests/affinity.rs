@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{accepts, refuses};
 
 fn required_node(term: Value) -> Value {
-    let selector = json!({"nodeSelectorTerms": [term]});
+    let selector = json!({"nodeSelectorTerms": Value::Array(vec![term])});
     json!({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}}})
 }
 
 fn required_pod(term: Value) -> Value {
-    json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}})
+    json!({"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": Value::Array(vec![term])}}}})
 }
 
 #[test]

@@ -5,11 +5,13 @@ use serde_json::{Value, json};
 use super::{accepts, created, refuses};
 
 fn tolerations(toleration: Value) -> Value {
-    json!({"spec": {"tolerations": [toleration]}})
+    json!({"spec": {"tolerations": Value::Array(vec![toleration])}})
 }
 
 fn spread(constraints: Value) -> Value {
-    json!({"metadata": {"labels": {"app": "a"}}, "spec": {"topologySpreadConstraints": constraints}})
+    let mut pod = json!({"metadata": {"labels": {"app": "a"}}, "spec": {}});
+    pod["spec"]["topologySpreadConstraints"] = constraints;
+    pod
 }
 
 #[test]

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::{accepts, created, refuses};
 
 fn context(context: Value) -> Value {
-    json!({"spec": {"securityContext": context}})
+    let mut pod = json!({"spec": {}});
+    pod["spec"]["securityContext"] = context;
+    pod
 }
 
 #[test]

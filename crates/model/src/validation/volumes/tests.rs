@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::validation::pod_tests::{accepts, created, refuses};
 
-fn volume(source: Value) -> Value {
-    let mut volume = json!({"name": "v"});
-    crate::validation::pod_tests::merge(&mut volume, &source);
-    json!({"spec": {"volumes": [volume]}})
+fn volume(mut source: Value) -> Value {
+    source["name"] = json!("v");
+    json!({"spec": {"volumes": Value::Array(vec![source])}})
 }
 
 #[test]

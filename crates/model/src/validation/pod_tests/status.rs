@@ -148,6 +148,15 @@ fn a_pod_has_one_address_of_each_family() {
           for each IP family"]
     );
     assert_eq!(
+        reported(&json!({}), &ips("x", &["x", "::1"])),
+        [
+            "status.podIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+            "status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: x",
+            "status.podIPs: Invalid value: [{\"IP\":\"x\"},{\"IP\":\"::1\"}]: may specify no more than one IP for each IP \
+             family",
+        ]
+    );
+    assert_eq!(
         reported(&json!({}), &ips("1.2.3.5", &["1.2.3.4"])),
         ["status.podIPs[0].ip: Invalid value: \"1.2.3.4\": must be equal to `podIP`"]
     );

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{
     PreferredSchedulingTerm, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use serde_json::Value;
 
 use super::formats;
 use super::kept::Kept;
@@ -99,7 +100,7 @@ fn validate_node_requirement(
             errors.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'");
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => errors.invalid(path.child("operator"), other, "not a valid selector operator"),
+        other => errors.invalid(path.child("operator"), Value::from(other), "not a valid selector operator"),
     }
     formats::qualified_name(&requirement.key, path.child("key"), errors);
     if values == InvalidValues::Refused {
@@ -119,7 +120,7 @@ fn validate_node_field(requirement: &NodeSelectorRequirement, path: Path<'_>, er
             errors.required(values_path, detail);
         }
         "In" | "NotIn" => {}
-        other => errors.invalid(path.child("operator"), other, "not a valid selector operator"),
+        other => errors.invalid(path.child("operator"), Value::from(other), "not a valid selector operator"),
     }
     if requirement.key != "metadata.name" {
         errors.invalid(path.child("key"), requirement.key.as_str(), "not a valid field selector key");

@@ -11,7 +11,7 @@ use super::kept::Kept;
 use super::scheduling::validate_tolerations;
 use super::security_profiles::validate_app_armor;
 use super::visit::{ContainerView, all_containers};
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 use crate::signal::Os;
 
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -120,7 +120,11 @@ fn validate_apparmor_annotations(annotations: &Annotations, spec: &PodSpec, path
         }
         let known = matches!(value.as_str(), "" | "runtime/default" | "unconfined") || value.starts_with("localhost/");
         if !known {
-            errors.invalid(path.key(key), value.as_str(), &format!("invalid AppArmor profile name: {value:?}"));
+            errors.invalid(
+                path.key(key),
+                value.as_str(),
+                &format!("invalid AppArmor profile name: {}", go_quoted(value)),
+            );
         }
     }
 }

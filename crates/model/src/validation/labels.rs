@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::formats;
 use crate::field::{BadValue, Errors, Path};
@@ -59,7 +59,7 @@ fn validate_requirement(
             errors.forbidden(values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-        other => errors.invalid(path.child("operator"), other, "not a valid selector operator"),
+        other => errors.invalid(path.child("operator"), Value::from(other), "not a valid selector operator"),
     }
     formats::qualified_name(&requirement.key, path.child("key"), errors);
     if values == InvalidValues::Refused {

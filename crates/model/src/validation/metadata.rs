@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::formats::{self, IMMUTABLE};
 use super::labels::validate_labels;
-use crate::field::{BadValue, Errors, Path};
+use crate::field::{BadValue, Errors, Path, go_quoted};
 use crate::text;
 
 const TOTAL_ANNOTATION_BYTES_MAX: usize = 256 * 1024;
@@ -199,7 +199,7 @@ fn validate_no_new_finalizers(new: &ObjectMeta, old: &ObjectMeta, path: Path<'_>
     let old: BTreeSet<&String> = old.finalizers.iter().flatten().collect();
     let added: BTreeSet<&String> = new.finalizers.iter().flatten().filter(|name| !old.contains(name)).collect();
     if !added.is_empty() {
-        let names: Vec<String> = added.iter().map(|name| format!("{name:?}")).collect();
+        let names: Vec<String> = added.iter().map(|name| go_quoted(name)).collect();
         let detail = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
             names.join(", ")
@@ -218,7 +218,7 @@ fn validate_managed_entry(entry: &ManagedFieldsEntry, path: Path<'_>, errors: &m
     match entry.operation.as_deref().unwrap_or_default() {
         "" => errors.required(path.child("operation"), "must not be empty"),
         "Apply" | "Update" => {}
-        other => errors.not_supported(path.child("operation"), other, &["Apply", "Update"]),
+        other => errors.not_supported(path.child("operation"), Value::from(other), &["Apply", "Update"]),
     }
     match entry.fields_type.as_deref().unwrap_or_default() {
         "" | "FieldsV1" => {}

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::{PodSecurityContext, PodSpec, SecurityContext};
 
+use super::formats;
 use super::visit::all_containers;
 use crate::field::{Errors, Path};
 use crate::signal::Os;
@@ -18,7 +19,7 @@ pub(super) fn validate_os(spec: &PodSpec, path: Path<'_>, errors: &mut Errors) {
     match Os::named(&os.name) {
         Some(Os::Linux) => validate_linux(spec, path, errors),
         Some(Os::Windows) => validate_windows(spec, path, errors),
-        None => errors.not_supported(path.child("os"), os.name.as_str(), &[Os::Linux.name(), Os::Windows.name()]),
+        None => formats::choice(&os.name, &[Os::Linux.name(), Os::Windows.name()], path.child("os"), errors),
     }
 }
 

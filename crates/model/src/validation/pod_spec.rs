@@ -20,7 +20,7 @@ use super::topology::validate_spread;
 use super::visit::all_containers;
 use super::volumes::validate_volumes;
 use super::{Options, formats, network, scheduling, security};
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 
@@ -110,7 +110,7 @@ fn validate_names(spec: &PodSpec, path: Path<'_>, errors: &mut Errors) {
     }
     let alias = spec.service_account.as_deref().unwrap_or_default();
     if alias != account {
-        let detail = format!("must be the same as serviceAccountName: {account:?}");
+        let detail = format!("must be the same as serviceAccountName: {}", go_quoted(account));
         errors.invalid(path.child("deprecatedServiceAccount"), alias, &detail);
     }
     if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {

@@ -78,7 +78,11 @@ const TELLING_ZEROS: [&str; 47] = [
     "tolerationSeconds",
 ];
 
-pub(crate) fn same<T: Serialize>(a: &T, b: &T) -> bool {
+/// Equal parts are the common case and are found without looking at their writing.
+pub(crate) fn same<T: Serialize + PartialEq>(a: &T, b: &T) -> bool {
+    if a == b {
+        return true;
+    }
     match (serde_json::to_value(a), serde_json::to_value(b)) {
         (Ok(a), Ok(b)) => same_values("", &a, &b),
         _ => false,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::formats;
 use super::kept::Kept;
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 
 const TAINT_EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -25,11 +25,11 @@ fn validate_toleration(toleration: &Toleration, kept: &Kept, path: Path<'_>, err
         formats::qualified_name(key, path.child("key"), errors);
     } else if operator != "Exists" {
         let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.invalid(path.child("operator"), operator, detail);
+        errors.invalid(path.child("operator"), Value::from(operator), detail);
     }
     if toleration.toleration_seconds.is_some() && effect != "NoExecute" {
         let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.invalid(path.child("effect"), effect, detail);
+        errors.invalid(path.child("effect"), Value::from(effect), detail);
     }
     validate_comparison(operator, toleration.value.as_deref().unwrap_or_default(), kept, path, errors);
     if !effect.is_empty() {
@@ -49,8 +49,8 @@ fn validate_comparison(operator: &str, value: &str, kept: &Kept, path: Path<'_>,
         "Exists" if value.is_empty() => {}
         "Exists" => errors.invalid(at, value, "value must be empty when `operator` is 'Exists'"),
         "Lt" | "Gt" if kept.toleration_comparison => validate_number(value, path.child("value"), errors),
-        "Lt" | "Gt" => errors.not_supported(at, operator, &["Equal", "Exists", "Lt", "Gt"]),
-        _ => errors.not_supported(at, operator, &["Equal", "Exists"]),
+        "Lt" | "Gt" => errors.not_supported(at, Value::from(operator), &["Equal", "Exists", "Lt", "Gt"]),
+        _ => errors.not_supported(at, Value::from(operator), &["Equal", "Exists"]),
     }
 }
 
@@ -66,7 +66,7 @@ fn validate_number(value: &str, path: Path<'_>, errors: &mut Errors) {
     }
     if value.parse::<i64>().is_err() {
         let fault = if shortest { "value out of range" } else { "invalid syntax" };
-        errors.invalid(path, value, &format!("strconv.ParseInt: parsing {value:?}: {fault}"));
+        errors.invalid(path, value, &format!("strconv.ParseInt: parsing {}: {fault}", go_quoted(value)));
     }
 }
 

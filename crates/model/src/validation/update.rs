@@ -15,7 +15,7 @@ use super::pod::validate_metadata_and_spec;
 use super::same::same;
 use super::scheduling::validate_tolerations;
 use super::{Options, formats};
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 use crate::gates::FeatureGates;
 
 const MUTABLE_FIELDS: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,\
@@ -69,13 +69,13 @@ pub fn validate_ephemeral_containers_update(new: &Pod, old: &Pod, gates: Feature
     let by_name: HashMap<&str, &EphemeralContainer> =
         ephemeral_containers(new).map(|container| (container.name.as_str(), container)).collect();
     for container in ephemeral_containers(old) {
-        let name = &container.name;
-        match by_name.get(name.as_str()) {
+        let name = go_quoted(&container.name);
+        match by_name.get(container.name.as_str()) {
             None => {
-                errors.forbidden(path, &format!("existing ephemeral containers {name:?} may not be removed\n"));
+                errors.forbidden(path, &format!("existing ephemeral containers {name} may not be removed\n"));
             }
             Some(new) if !same(*new, container) => {
-                errors.forbidden(path, &format!("existing ephemeral containers {name:?} may not be changed\n"));
+                errors.forbidden(path, &format!("existing ephemeral containers {name} may not be changed\n"));
             }
             Some(_) => {}
         }
@@ -271,12 +271,13 @@ fn validate_narrower_affinity(
         let required = affinity?.required_during_scheduling_ignored_during_execution.as_ref()?;
         Some(required.node_selector_terms.clone())
     };
-    let (new, old) = (terms(new).unwrap_or_default(), terms(old).unwrap_or_default());
+    let (new_terms, old) = (terms(new), terms(old).unwrap_or_default());
+    let new = new_terms.as_deref().unwrap_or_default();
     if old.is_empty() {
         return;
     }
     if new.len() != old.len() {
-        let value = if new.is_empty() { Value::Null } else { new.iter().map(shown).collect() };
+        let value = if new_terms.is_none() { Value::Null } else { new.iter().map(shown).collect() };
         errors.invalid(path, value, "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
         return;
     }

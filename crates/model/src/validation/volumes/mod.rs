@@ -18,7 +18,7 @@ use k8s_openapi::api::core::v1::{
 
 use super::kept::Kept;
 use super::{VolumeNames, formats};
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 use crate::quantity::Quantity;
 use crate::text;
 
@@ -230,7 +230,7 @@ fn validate_created_claim(volume: &Volume, pod_name: Option<&str>, path: Path<'_
     let Some(pod) = pod_name.filter(|_| !volume.name.is_empty()) else { return };
     let claim = format!("{pod}-{}", volume.name);
     for complaint in text::dns_subdomain(&claim) {
-        errors.invalid(path, volume.name.as_str(), &format!("PVC name {claim:?}: {complaint}"));
+        errors.invalid(path, volume.name.as_str(), &format!("PVC name {}: {complaint}", go_quoted(&claim)));
     }
 }
 

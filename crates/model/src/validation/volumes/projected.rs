@@ -212,7 +212,9 @@ fn validate_certificate<'a>(
 ) {
     validate_signer_name(&certificate.signer_name, path.child("signerName"), errors);
     validate_user_annotations(certificate, path.child("userAnnotations"), errors);
-    formats::choice(&certificate.key_type, &KEY_TYPES, path.child("keyType"), errors);
+    if !KEY_TYPES.contains(&certificate.key_type.as_str()) {
+        errors.not_supported(path.child("keyType"), &certificate.key_type, &KEY_TYPES);
+    }
     validate_certificate_lifetime(certificate, path.child("maxExpirationSeconds"), errors);
     let outputs = [
         ("credentialBundlePath", &certificate.credential_bundle_path),

@@ -1,6 +1,6 @@
 //! Names of certificate signers and of the trust bundles that belong to them.
 
-use crate::field::{Errors, Path};
+use crate::field::{Errors, Path, go_quoted};
 use crate::text;
 
 const PATH_BYTES_MAX: usize = text::SUBDOMAIN_MAX + text::LABEL_MAX + 1;
@@ -41,7 +41,7 @@ fn report_first_bad_label(dotted: &str, check: impl Fn(&str) -> Vec<String>, pat
     let bad = dotted.split('.').map(|label| (label, check(label))).find(|(_, faults)| !faults.is_empty());
     if let Some((label, faults)) = bad {
         for fault in faults {
-            errors.invalid(path, dotted, &format!("validating label {label:?}: {fault}"));
+            errors.invalid(path, dotted, &format!("validating label {}: {fault}", go_quoted(label)));
         }
     }
 }

@@ -139,6 +139,105 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The value shown in an error. Upstream quotes plain texts as Go does and everything else as JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BadValue {
+    Text(String),
+    Json(Value),
+    /// A structure whose fields are shown in this order.
+    Ordered(Vec<(&'static str, BadValue)>),
+}
+
+impl From<&str> for BadValue {
+    fn from(text: &str) -> Self {
+        BadValue::Text(text.to_owned())
+    }
+}
+
+impl From<String> for BadValue {
+    fn from(text: String) -> Self {
+        BadValue::Text(text)
+    }
+}
+
+impl From<&String> for BadValue {
+    fn from(text: &String) -> Self {
+        BadValue::Text(text.clone())
+    }
+}
+
+macro_rules! bad_value_from {
+    ($($from:ty),*) => {
+        $(impl From<$from> for BadValue {
+            fn from(value: $from) -> Self {
+                BadValue::Json(value.into())
+            }
+        })*
+    };
+}
+
+bad_value_from!(Value, bool, i32, i64, usize);
+
+impl fmt::Display for BadValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadValue::Text(text) => f.write_str(&go_quoted(text)),
+            BadValue::Json(value) => f.write_str(&go_json(value)),
+            BadValue::Ordered(fields) => {
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    let before = if i == 0 { '{' } else { ',' };
+                    write!(f, "{before}\"{name}\":{value}")?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+/// Quotes as Go's `%q` does.
+pub fn go_quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\x07' => out.push_str("\\a"),
+            '\x08' => out.push_str("\\b"),
+            '\x0c' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\x0b' => out.push_str("\\v"),
+            _ if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            '\'' => out.push(c),
+            _ if is_printable(c) => out.push(c),
+            _ if u32::from(c) > 0xffff => out.push_str(&format!("\\U{:08x}", u32::from(c))),
+            _ => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Whether the standard library would show the character as it is. Behind another one, so that a combining mark
+/// counts as printable, as Go has it.
+fn is_printable(c: char) -> bool {
+    !format!("a{c}").escape_debug().any(|escaped| escaped == '\\')
+}
+
+/// JSON as Go's encoder writes it: safe to embed in HTML.
+fn go_json(value: &Value) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 /// Every mistake found so far, in the order in which they were found. Validation never stops at the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Errors(Vec<Error>);
@@ -169,16 +268,27 @@ impl Errors {
         self.push(ErrorKind::Required, path, None, detail);
     }
 
-    pub fn invalid(&mut self, path: Path<'_>, value: impl Into<Value>, detail: &str) {
+    pub fn invalid(&mut self, path: Path<'_>, value: impl Into<BadValue>, detail: &str) {
         self.push(ErrorKind::Invalid, path, Some(value.into()), detail);
     }
 
-    pub fn duplicate(&mut self, path: Path<'_>, value: impl Into<Value>) {
+    pub fn duplicate(&mut self, path: Path<'_>, value: impl Into<BadValue>) {
         self.push(ErrorKind::Duplicate, path, Some(value.into()), "");
     }
 
-    pub fn not_found(&mut self, path: Path<'_>, value: impl Into<Value>) {
+    pub fn not_found(&mut self, path: Path<'_>, value: impl Into<BadValue>) {
         self.push(ErrorKind::NotFound, path, Some(value.into()), "");
+    }
+
+    pub fn not_found_because(&mut self, path: Path<'_>, value: impl Into<BadValue>, detail: &str) {
+        self.push(ErrorKind::NotFound, path, Some(value.into()), detail);
+    }
+
+    /// One `Invalid` for each complaint about the same value.
+    pub fn invalid_each(&mut self, path: Path<'_>, value: &str, complaints: &[String]) {
+        for complaint in complaints {
+            self.invalid(path, value, complaint);
+        }
     }
 
     pub fn forbidden(&mut self, path: Path<'_>, detail: &str) {
@@ -190,21 +300,31 @@ impl Errors {
     }
 
     /// `supported` is listed in the order given.
-    pub fn not_supported<S: AsRef<str>>(&mut self, path: Path<'_>, value: impl Into<Value>, supported: &[S]) {
-        let quoted: Vec<String> = supported.iter().map(|s| format!("{:?}", s.as_ref())).collect();
+    pub fn not_supported<S: AsRef<str>>(&mut self, path: Path<'_>, value: impl Into<BadValue>, supported: &[S]) {
+        let quoted: Vec<String> = supported.iter().map(|s| go_quoted(s.as_ref())).collect();
         let detail = if quoted.is_empty() { String::new() } else { format!("supported values: {}", quoted.join(", ")) };
         self.push(ErrorKind::NotSupported, path, Some(value.into()), &detail);
     }
 
     pub fn too_long(&mut self, path: Path<'_>, max_bytes: usize) {
-        self.push(ErrorKind::TooLong, path, None, &format!("may not be more than {max_bytes} bytes"));
+        self.push(
+            ErrorKind::TooLong,
+            path,
+            None,
+            &format!("may not be more than {max_bytes} {}", plural(max_bytes, "byte")),
+        );
     }
 
     pub fn too_many(&mut self, path: Path<'_>, actual: usize, max: usize) {
-        self.push(ErrorKind::TooMany, path, Some(actual.into()), &format!("must have at most {max} items"));
+        self.push(
+            ErrorKind::TooMany,
+            path,
+            Some(actual.into()),
+            &format!("must have at most {max} {}", plural(max, "item")),
+        );
     }
 
-    fn push(&mut self, kind: ErrorKind, path: Path<'_>, value: Option<Value>, detail: &str) {
+    fn push(&mut self, kind: ErrorKind, path: Path<'_>, value: Option<BadValue>, detail: &str) {
         let mut message = kind.words().to_owned();
         if let Some(value) = value {
             message.push_str(&format!(": {value}"));
@@ -215,6 +335,10 @@ impl Errors {
         }
         self.0.push(Error { kind, field: path.to_string(), message });
     }
+}
+
+fn plural(count: usize, one: &str) -> String {
+    if count == 1 { one.to_owned() } else { format!("{one}s") }
 }
 
 impl IntoIterator for Errors {
@@ -273,6 +397,8 @@ mod tests {
         errors.invalid(path, 40, "must be less");
         errors.not_supported(path, "B", &["A", "C"]);
         errors.forbidden(path, "no");
+        errors.too_long(path, 1);
+        errors.too_many(path, 3, 2);
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             lines,
@@ -282,7 +408,20 @@ mod tests {
                 "spec: Invalid value: 40: must be less",
                 "spec: Unsupported value: \"B\": supported values: \"A\", \"C\"",
                 "spec: Forbidden: no",
+                "spec: Too long: may not be more than 1 byte",
+                "spec: Too many: 3: must have at most 2 items",
             ]
         );
+    }
+
+    #[test]
+    fn texts_are_quoted_as_go_quotes_them_and_other_values_as_json() {
+        let shown = |value: BadValue| value.to_string();
+        assert_eq!(
+            shown("a\"\\\n\u{1}é'\u{301}\u{200b}\u{e0001}<".into()),
+            r#""a\"\\\n\x01é'\u{301}\u200b\U000e0001<""#.replace("\\u{301}", "\u{301}")
+        );
+        assert_eq!(shown(Value::from("a<").into()), r#""a\u003c""#);
+        assert_eq!(shown(i64::MIN.into()), "-9223372036854775808");
     }
 }

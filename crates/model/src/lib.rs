@@ -4,9 +4,13 @@
 //! upstream's field paths and messages, feature gates as a value, stop signals, and reading manifests. It knows no
 //! clock, does no IO and decides nothing about how pods end: that is `lifecycle`.
 
+mod decimal;
 pub mod defaults;
 pub mod field;
 pub mod gates;
 pub mod manifest;
+pub mod prepare;
+pub mod quantity;
 pub mod signal;
+pub mod text;
 pub mod validation;

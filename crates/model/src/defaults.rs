@@ -1,1 +1,0 @@
-//! Values the API server fills in where a pod leaves a field out.

@@ -30,6 +30,7 @@ pub fn prepare_for_create(pod: &mut Pod) {
         merge_keys(constraint.label_selector.as_mut(), keys, "In", &labels);
     }
     fill_pod_resources(spec);
+    drop_unavailable_fields(spec, None);
     if spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()) {
         pod.status.get_or_insert_default().conditions = Some(vec![gated_condition()]);
     }
@@ -39,11 +40,12 @@ pub fn prepare_for_create(pod: &mut Pod) {
 pub fn prepare_for_update(new: &mut Pod, old: &Pod) {
     new.status.clone_from(&old.status);
     pin_metadata(&mut new.metadata, &old.metadata);
-    if let (Some(new), Some(old)) = (&mut new.spec, &old.spec)
-        && new.resources.is_none()
-    {
-        // Clients that do not know the field drop it.
-        new.resources.clone_from(&old.resources);
+    if let (Some(new), Some(old)) = (&mut new.spec, &old.spec) {
+        if new.resources.is_none() {
+            // Clients that do not know the field drop it.
+            new.resources.clone_from(&old.resources);
+        }
+        drop_unavailable_fields(new, Some(old));
     }
     if !same(&new.spec, &old.spec) {
         new.metadata.generation = Some(old.metadata.generation.unwrap_or_default().saturating_add(1));
@@ -78,6 +80,16 @@ pub fn prepare_for_status_update(new: &mut Pod, old: &Pod) {
         new.conditions.as_deref_mut().unwrap_or_default(),
         old.conditions.as_deref().unwrap_or_default(),
     );
+}
+
+/// Fields behind upstream's gates that are off by default stay only where they were in use.
+fn drop_unavailable_fields(spec: &mut PodSpec, old: Option<&PodSpec>) {
+    if old.is_none_or(|old| old.scheduling_group.is_none()) {
+        spec.scheduling_group = None;
+    }
+    if old.is_none_or(|old| old.eviction_responders.as_ref().is_none_or(Vec::is_empty)) {
+        spec.eviction_responders = None;
+    }
 }
 
 /// Conditions of one type are matched in the order in which they come.

@@ -25,6 +25,8 @@ pub(super) struct Kept {
     pub(super) user_namespace_on_host_network: bool,
     pub(super) user_namespace_with_devices: bool,
     pub(super) empty_image_reference: bool,
+    /// Not a mistake: the field counts only where it was in use before its gate went off.
+    pub(super) scheduling_group: bool,
 }
 
 impl Kept {
@@ -48,6 +50,7 @@ impl Kept {
             user_namespace_on_host_network: own_users && spec.host_network == Some(true),
             user_namespace_with_devices: own_users && all_containers(spec).any(|c| !c.volume_devices.is_empty()),
             empty_image_reference: has_empty_image_reference(spec),
+            scheduling_group: spec.scheduling_group.is_some(),
         }
     }
 

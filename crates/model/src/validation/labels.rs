@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use serde_json::json;
 
 use super::formats;
-use crate::field::{Errors, Path};
+use crate::field::{BadValue, Errors, Path};
 
 /// Whether values that are no label values are refused in selectors, or kept because the stored object has such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,4 +74,16 @@ pub(super) fn is_invalid(selector: Option<&LabelSelector>) -> bool {
     let mut errors = Errors::new();
     validate_selector(selector, InvalidValues::Refused, Path::root(), &mut errors);
     !errors.is_empty()
+}
+
+/// A selector as it is shown in an error.
+pub(super) fn shown(selector: &LabelSelector) -> BadValue {
+    let mut fields = Vec::new();
+    if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
+        fields.push(("matchLabels", json!(labels).into()));
+    }
+    if let Some(expressions) = selector.match_expressions.as_ref().filter(|expressions| !expressions.is_empty()) {
+        fields.push(("matchExpressions", json!(expressions).into()));
+    }
+    if fields.is_empty() { json!({}).into() } else { BadValue::Ordered(fields) }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::formats::{self, IMMUTABLE};
 use super::labels::validate_labels;
-use crate::field::{Errors, Path};
+use crate::field::{BadValue, Errors, Path};
 use crate::text;
 
 const TOTAL_ANNOTATION_BYTES_MAX: usize = 256 * 1024;
@@ -147,8 +147,22 @@ fn validate_owner(owner: &OwnerReference, path: Path<'_>, errors: &mut Errors) {
         }
     }
     if version == Some(("", "v1")) && owner.kind == "Event" {
-        errors.invalid(path, json!(owner), "/v1, Kind=Event is disallowed from being an owner");
+        errors.invalid(path, shown(owner), "/v1, Kind=Event is disallowed from being an owner");
     }
+}
+
+/// The reference with its fields in upstream's order.
+fn shown(owner: &OwnerReference) -> BadValue {
+    let text = |text: &String| BadValue::Json(text.as_str().into());
+    let mut fields = vec![
+        ("apiVersion", text(&owner.api_version)),
+        ("kind", text(&owner.kind)),
+        ("name", text(&owner.name)),
+        ("uid", text(&owner.uid)),
+    ];
+    fields.extend(owner.controller.map(|flag| ("controller", flag.into())));
+    fields.extend(owner.block_owner_deletion.map(|flag| ("blockOwnerDeletion", flag.into())));
+    BadValue::Ordered(fields)
 }
 
 /// `None` if the text has more than one slash.

@@ -25,6 +25,8 @@ mod os;
 mod pod;
 mod pod_resources;
 mod pod_spec;
+#[cfg(test)]
+mod pod_tests;
 mod ports;
 mod probes;
 mod resource_claims;

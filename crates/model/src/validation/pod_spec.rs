@@ -68,6 +68,9 @@ pub(super) fn validate_pod_spec(spec: &PodSpec, context: &Context<'_>, path: Pat
     scheduling::validate_priority(spec, path, errors);
     validate_overhead(spec, context.options, path.child("overhead"), errors);
     validate_os(spec, path, errors);
+    if context.kept.scheduling_group {
+        scheduling::validate_group(spec, path.child("schedulingGroup"), errors);
+    }
     validate_env_files(spec, path, errors);
 }
 

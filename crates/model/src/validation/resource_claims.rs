@@ -24,7 +24,7 @@ pub(super) fn validate_resource_claims(
     let mut names = HashSet::new();
     for (i, claim) in claims.iter().enumerate() {
         match origin {
-            Origin::File => errors.forbidden(Path::root(), "static pods do not support resource claims"),
+            Origin::File => errors.forbidden(Path::root().key(""), "static pods do not support resource claims"),
             Origin::Api => validate_claim(claim, &mut names, path.index(i), errors),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use k8s_openapi::api::core::v1::{PodReadinessGate, PodSchedulingGate, PodSpec, Toleration};
+use serde_json::Value;
 
 use super::formats;
 use super::kept::Kept;
@@ -95,5 +96,16 @@ pub(super) fn validate_priority(spec: &PodSpec, path: Path<'_>, errors: &mut Err
     if let Some(policy) = &spec.preemption_policy {
         let path = path.child("preemptionPolicy");
         formats::required_choice(policy, &["PreemptLowerPriority", "Never"], path, errors);
+    }
+}
+
+/// The group is named after the pod group it is scheduled with, the only choice there is so far.
+pub(super) fn validate_group(spec: &PodSpec, path: Path<'_>, errors: &mut Errors) {
+    let Some(group) = &spec.scheduling_group else { return };
+    match &group.pod_group_name {
+        None => {
+            errors.invalid(path.child("podGroupName"), Value::Null, "must specify one of: `podGroupName`");
+        }
+        Some(name) => formats::dns_subdomain(name, path.child("podGroupName"), errors),
     }
 }

@@ -145,21 +145,23 @@ impl Revived<'_> {
         if self.all_may_restart && containers.is_some() {
             return Vec::new();
         }
-        let running: HashSet<&str> =
-            new.iter().filter(|status| exit_code(status).is_none()).map(|status| status.name.as_str()).collect();
+        let mut running: HashMap<&str, usize> = HashMap::new();
+        for status in new.iter().filter(|status| exit_code(status).is_none()) {
+            *running.entry(&status.name).or_default() += 1;
+        }
         let mut by_name: HashMap<&str, &Container> = HashMap::new();
         for container in containers.unwrap_or_default() {
             by_name.entry(&container.name).or_insert(container);
         }
-        let revived = old.iter().enumerate().filter(|(_, status)| running.contains(status.name.as_str()));
-        let ended = revived.filter_map(|(i, status)| Some((i, status, exit_code(status)?)));
-        ended
-            .filter(|(_, status, exit_code)| {
-                let container = by_name.get(status.name.as_str());
-                !container.is_some_and(|container| may_restart(container, self.spec, *exit_code))
-            })
-            .map(|(i, _, _)| i)
-            .collect()
+        let ended = old.iter().enumerate().filter_map(|(i, status)| Some((i, status, exit_code(status)?)));
+        let stuck = ended.filter(|(_, status, exit_code)| {
+            let container = by_name.get(status.name.as_str());
+            !container.is_some_and(|container| may_restart(container, self.spec, *exit_code))
+        });
+        // Upstream reports ephemeral containers once for every new status of that name, the others once.
+        let most = if containers.is_some() { 1 } else { usize::MAX };
+        let times = |name: &str| running.get(name).copied().unwrap_or_default().min(most);
+        stuck.flat_map(|(i, status, _)| std::iter::repeat_n(i, times(&status.name))).collect()
     }
 }
 
@@ -253,11 +255,38 @@ fn validate_ips(ips: &[&str], old: &[&str], path: Path<'_>, errors: &mut Errors)
     for (i, ip) in ips.iter().enumerate().filter(|(_, ip)| !old.contains(ip)) {
         formats::report(text::ip_address(ip), ip, path.index(i), errors);
     }
-    let families: HashSet<bool> =
-        ips.iter().filter_map(|ip| ip.parse::<IpAddr>().ok()).map(|ip| ip.is_ipv6()).collect();
-    if ips.len() > 1 && (families.len() != 2 || ips.len() > 2) {
+    if ips.len() < 2 {
+        return;
+    }
+    let families: Vec<Option<Family>> = ips.iter().map(|ip| Family::of(ip)).collect();
+    if let Some(i) = families.iter().position(Option::is_none) {
+        let detail = format!("failed to check for dual stack with error:invalid IP[{i}]: {}", ips[i]);
+        errors.internal(path, &detail);
+    }
+    let dual_stack = families.contains(&Some(Family::V4)) && families.contains(&Some(Family::V6));
+    if !dual_stack || families.contains(&None) || ips.len() > 2 {
         let shown = json!(ips.iter().map(|ip| json!({ "IP": ip })).collect::<Vec<_>>());
         errors.invalid(path, shown, "may specify no more than one IP for each IP family");
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    /// Leading zeros do not matter here, and IPv4 inside IPv6 is IPv4.
+    fn of(ip: &str) -> Option<Family> {
+        match ip.parse::<IpAddr>().map(|ip| ip.to_canonical()) {
+            Ok(IpAddr::V4(_)) => Some(Family::V4),
+            Ok(IpAddr::V6(_)) => Some(Family::V6),
+            Err(_) if text::ip_address(ip).iter().any(|complaint| complaint == "must not have leading 0s") => {
+                Some(if ip.contains(':') { Family::V6 } else { Family::V4 })
+            }
+            Err(_) => None,
+        }
     }
 }
 

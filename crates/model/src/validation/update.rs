@@ -57,7 +57,7 @@ pub fn validate_pod_update(new: &Pod, old: &Pod, gates: FeatureGates) -> Errors 
 pub fn validate_ephemeral_containers_update(new: &Pod, old: &Pod, gates: FeatureGates) -> Errors {
     let mut errors = Errors::new();
     if is_mirror(&old.metadata) {
-        errors.forbidden(Path::root(), "static pods do not support ephemeral containers");
+        errors.forbidden(Path::root().key(""), "static pods do not support ephemeral containers");
         return errors;
     }
     let no_spec = PodSpec::default();
@@ -232,7 +232,7 @@ fn validate_narrowing(rest: &mut PodSpec, old: &PodSpec, path: Path<'_>, errors:
     let mut old_entries = old.node_selector.iter().flatten();
     if !old_entries.all(|(key, value)| selector.get(key) == Some(value)) {
         let detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-        errors.invalid(path.child("nodeSelector"), json!(selector), detail);
+        errors.invalid(path.child("nodeSelector"), json!(rest.node_selector), detail);
     }
     rest.node_selector.clone_from(&old.node_selector);
 
@@ -297,9 +297,9 @@ fn has_only_additions(new: &NodeSelectorTerm, old: &NodeSelectorTerm) -> bool {
     };
     let (new_labels, old_labels) = (list(&new.match_expressions), list(&old.match_expressions));
     let (new_fields, old_fields) = (list(&new.match_fields), list(&old.match_fields));
-    let was_empty = old_labels.is_empty() && old_fields.is_empty();
+    let had_some = !old_labels.is_empty() || !old_fields.is_empty();
     let is_empty = new_labels.is_empty() && new_fields.is_empty();
-    !(was_empty && !is_empty) && starts_with(new_labels, old_labels) && starts_with(new_fields, old_fields)
+    (had_some || is_empty) && starts_with(new_labels, old_labels) && starts_with(new_fields, old_fields)
 }
 
 /// A term as upstream shows it in messages.

@@ -99,9 +99,6 @@ fn validate_size(spec: &PersistentVolumeClaimSpec, path: Path<'_>, errors: &mut 
         Ok(size) if size.is_zero() || size.is_negative() => {
             errors.invalid(path, size.to_string(), "must be greater than zero");
         }
-        Ok(size) if !size.is_whole_milli() || !size.is_integer() => {
-            errors.invalid(path, size.to_string(), "must be an integer");
-        }
         Ok(_) => {}
     }
 }

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::files::{validate_downward_file, validate_key_to_path, validate_mode};
 use super::signers::{is_kubernetes_signer, trust_bundle_name_faults, validate_signer_name};
-use crate::field::{Errors, Path};
+use crate::field::{BadValue, Errors, Path};
 use crate::validation::formats;
 use crate::validation::kept::Kept;
-use crate::validation::labels::{InvalidValues, validate_selector};
+use crate::validation::labels::{self, InvalidValues, validate_selector};
 use crate::validation::metadata::validate_annotations_size;
 
 const TOKEN_SECONDS_MIN: i64 = 10 * 60;
@@ -161,7 +161,7 @@ fn validate_trust_bundle<'a>(
     errors: &mut Errors,
 ) {
     match (&bundle.name, &bundle.signer_name) {
-        (Some(_), Some(_)) => errors.invalid(path, json!(bundle), "only one of name and signerName may be used"),
+        (Some(_), Some(_)) => errors.invalid(path, shown(bundle), "only one of name and signerName may be used"),
         (Some(name), None) => validate_named_bundle(bundle, name, path, errors),
         (None, Some(signer)) => {
             if signer.is_empty() {
@@ -178,6 +178,19 @@ fn validate_trust_bundle<'a>(
     files.put(&bundle.path, &bundle.path, errors);
 }
 
+/// The source as upstream shows it in messages.
+fn shown(bundle: &ClusterTrustBundleProjection) -> BadValue {
+    let selector = bundle.label_selector.as_ref().map_or_else(|| json!(null).into(), labels::shown);
+    BadValue::Ordered(vec![
+        ("Name", json!(bundle.name).into()),
+        ("SignerName", json!(bundle.signer_name).into()),
+        ("LabelSelector", selector),
+        ("Optional", json!(bundle.optional).into()),
+        ("Path", json!(bundle.path).into()),
+        ("User", json!(bundle.user).into()),
+    ])
+}
+
 fn validate_named_bundle(bundle: &ClusterTrustBundleProjection, name: &str, path: Path<'_>, errors: &mut Errors) {
     if name.is_empty() {
         errors.required(path.child("name"), "must be a valid object name");
@@ -187,7 +200,7 @@ fn validate_named_bundle(bundle: &ClusterTrustBundleProjection, name: &str, path
     }
     if let Some(selector) = &bundle.label_selector {
         let detail = "labelSelector must be unset if name is specified";
-        errors.invalid(path.child("labelSelector"), json!(selector), detail);
+        errors.invalid(path.child("labelSelector"), labels::shown(selector), detail);
     }
 }
 

@@ -12,6 +12,9 @@ pub(crate) struct Decimal {
     exponent: i64,
 }
 
+/// How many zeros are written out at most. Of two numbers further apart the smaller one cannot be seen.
+const APART_MAX: i64 = 10_000;
+
 impl Decimal {
     pub(crate) const fn zero() -> Decimal {
         Decimal { negative: false, digits: Vec::new(), exponent: 0 }
@@ -90,13 +93,7 @@ impl Decimal {
         }
     }
 
-    pub(crate) fn magnitude_at_least(&self, least: i64) -> bool {
-        self.cmp_magnitude(&Decimal::from(least)) != Ordering::Less
-    }
-
     pub(crate) fn plus(&self, other: &Decimal) -> Decimal {
-        // Far apart, the smaller one cannot be seen; aligning them would cost memory without bound.
-        const APART_MAX: i64 = 10_000;
         if self.is_zero() {
             return other.clone();
         }
@@ -144,17 +141,22 @@ impl Decimal {
         (shown, self.exponent.saturating_sub(zeros))
     }
 
-    /// Divides an integer by `divisor` as often as nothing is left over, and tells how often.
-    pub(crate) fn divided_while_even(&self, divisor: u32) -> (String, usize) {
-        let zeros = usize::try_from(self.exponent).unwrap_or(0);
-        let mut digits: Vec<u8> = self.digits.iter().copied().chain(std::iter::repeat_n(0, zeros)).collect();
+    /// Divides by `divisor` as often as nothing is left over, and tells how often. Only for integers of at least the
+    /// divisor that can be written out.
+    pub(crate) fn divided_while_even(&self, divisor: u32) -> Option<(String, usize)> {
+        let zeros = self.exponent;
+        if !(0..=APART_MAX).contains(&zeros) || self.cmp_magnitude(&Decimal::from(i64::from(divisor))).is_lt() {
+            return None;
+        }
+        let zeros = std::iter::repeat_n(0, usize::try_from(zeros).unwrap_or(0));
+        let mut digits: Vec<u8> = self.digits.iter().copied().chain(zeros).collect();
         let mut times = 0;
         while let Some(quotient) = divided(&digits, divisor) {
             digits = quotient;
             times += 1;
         }
         let sign = if self.negative { "-" } else { "" };
-        (digits.iter().fold(sign.to_owned(), |text, digit| text + &digit.to_string()), times)
+        Some((digits.iter().fold(sign.to_owned(), |text, digit| text + &digit.to_string()), times))
     }
 
     fn cmp_magnitude(&self, other: &Decimal) -> Ordering {

@@ -231,8 +231,9 @@ impl fmt::Display for Quantity {
         if self.is_zero() {
             return f.write_str("0");
         }
-        if self.format == Format::BinarySi && self.is_integer() && self.amount.magnitude_at_least(1024) {
-            let (digits, times) = self.amount.divided_while_even(1024);
+        if self.format == Format::BinarySi
+            && let Some((digits, times)) = self.amount.divided_while_even(1024)
+        {
             let suffix = match times {
                 0 => "",
                 _ => BINARY_SUFFIXES.get(times - 1).map_or("", |(name, _)| name),
@@ -338,6 +339,15 @@ mod tests {
         ] {
             assert_eq!(canonical(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_sum_of_a_small_and_an_enormous_amount_costs_nothing() {
+        let read = |text: &str| text.parse::<Quantity>().unwrap();
+        let sum = read("1Ki").plus(&read("1e2147483647"));
+        assert!(sum.to_string().len() < 100 && sum == read("1e2147483647"));
+        assert_eq!(read("1Ki").plus(&read("1024")).to_string(), "2Ki");
+        assert_eq!(read("-1Ki").plus(&read("1k")).to_string(), "-24");
     }
 
     #[test]

@@ -4,11 +4,10 @@ use k8s_openapi::api::core::v1::{
     Container, ContainerPort, EnvVar, EphemeralContainer, HTTPGetAction, Lifecycle, ObjectFieldSelector, Probe,
     ResourceFieldSelector, ResourceRequirements,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 use super::image::pull_policy;
 use super::{fill, resources};
-use crate::quantity::Quantity;
 
 /// The fields with defaults, which main and ephemeral containers have alike.
 struct Fields<'a> {
@@ -87,10 +86,7 @@ pub(super) fn default_field_ref(field: &mut ObjectFieldSelector) {
 
 /// Without a divisor upstream stores zero, which means one.
 pub(super) fn default_resource_ref(resource: &mut ResourceFieldSelector) {
-    let divisor = resource.divisor.get_or_insert_with(|| Text("0".to_owned()));
-    if let Ok(quantity) = Quantity::read(divisor) {
-        divisor.0 = quantity.to_string();
-    }
+    resources::canonicalize(resource.divisor.get_or_insert_with(|| Quantity("0".to_owned())));
 }
 
 /// The grace period of a probe has no default: without one, the pod's applies.

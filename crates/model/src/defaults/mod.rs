@@ -19,22 +19,19 @@ pub const GRACE_SECONDS: i64 = 30;
 /// What a negative grace period of a pod becomes.
 const LEAST_GRACE_SECONDS: i64 = 1;
 
-/// Fills in the defaults of a pod.
+/// Fills in the defaults of a pod. One without a spec has an empty one.
 pub fn default_pod(pod: &mut Pod) {
-    if let Some(spec) = &mut pod.spec {
-        default_spec_of_pod(spec);
-        default_spec(spec);
-    }
+    let spec = pod.spec.get_or_insert_default();
+    default_spec_of_pod(spec);
+    default_spec(spec);
     if let Some(status) = &mut pod.status {
         default_status(status);
     }
 }
 
-/// Fills in the defaults of a template from which pods are made.
+/// Fills in the defaults of a template from which pods are made. One without a spec has an empty one.
 pub fn default_template(template: &mut PodTemplateSpec) {
-    if let Some(spec) = &mut template.spec {
-        default_spec(spec);
-    }
+    default_spec(template.spec.get_or_insert_default());
 }
 
 fn default_spec_of_pod(spec: &mut PodSpec) {

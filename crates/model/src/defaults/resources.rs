@@ -30,3 +30,10 @@ pub(super) fn round(list: Option<&mut BTreeMap<String, Text>>) {
         }
     }
 }
+
+/// Writes an amount canonically, without rounding it.
+pub(super) fn canonicalize(amount: &mut Text) {
+    if let Ok(quantity) = Quantity::read(amount) {
+        amount.0 = quantity.to_string();
+    }
+}

@@ -178,6 +178,7 @@ fn volumes_get_the_defaults_of_their_source() {
     let mode = json!(0o644);
     for (given, expected) in [
         (json!({}), json!({"emptyDir": {}})),
+        (json!({"emptyDir": {"sizeLimit": "1024Ki"}}), json!({"emptyDir": {"sizeLimit": "1Mi"}})),
         (json!({"secret": {}}), json!({"secret": {"defaultMode": mode}})),
         (json!({"configMap": {"name": "a"}}), json!({"configMap": {"name": "a", "defaultMode": mode}})),
         (json!({"downwardAPI": {}}), json!({"downwardAPI": {"defaultMode": mode}})),
@@ -225,6 +226,13 @@ fn the_addresses_of_a_pod_agree_and_the_single_one_wins() {
         default_pod(&mut pod);
         assert_eq!(serde_json::to_value(pod.status).expect("JSON"), expected);
     }
+}
+
+#[test]
+fn a_pod_without_a_spec_has_an_empty_one() {
+    let mut pod = Pod::default();
+    default_pod(&mut pod);
+    assert_eq!(pod.spec.expect("a spec").termination_grace_period_seconds, Some(30));
 }
 
 #[test]

@@ -19,6 +19,9 @@ pub(super) fn default_volume(volume: &mut Volume) {
     if *volume == without_source {
         volume.empty_dir = Some(EmptyDirVolumeSource::default());
     }
+    if let Some(limit) = volume.empty_dir.as_mut().and_then(|directory| directory.size_limit.as_mut()) {
+        resources::canonicalize(limit);
+    }
     default_files(volume);
     if let Some(image) = &mut volume.image {
         let policy = pull_policy(image.reference.as_deref().unwrap_or_default());

@@ -243,13 +243,16 @@ fn validate_manager(manager: &str, path: Path<'_>, errors: &mut Errors) {
 }
 
 fn validate_immutable(new: &ObjectMeta, old: &ObjectMeta, path: Path<'_>, errors: &mut Errors) {
-    let texts =
-        [("name", &new.name, &old.name), ("namespace", &new.namespace, &old.namespace), ("uid", &new.uid, &old.uid)];
+    let texts = [("name", &new.name, &old.name), ("namespace", &new.namespace, &old.namespace)];
     for (field, new, old) in texts {
         let (new, old) = (new.as_deref().unwrap_or_default(), old.as_deref().unwrap_or_default());
         if new != old {
             errors.invalid(path.child(field), new, IMMUTABLE);
         }
+    }
+    let (new_uid, old_uid) = (new.uid.as_deref().unwrap_or_default(), old.uid.as_deref().unwrap_or_default());
+    if new_uid != old_uid {
+        errors.invalid(path.child("uid"), Value::from(new_uid), IMMUTABLE);
     }
     let times = [
         ("creationTimestamp", &new.creation_timestamp, &old.creation_timestamp),

@@ -1,4 +1,8 @@
 //! What may change in a pod's status.
+//!
+//! What device drivers and volume plugins report (`extendedResourceClaimStatus`,
+//! `nodeAllocatableResourceClaimStatuses`, `volumeHealth`, `allocatedResourcesStatus`) is stored as it comes: nothing here
+//! writes or reads it.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;

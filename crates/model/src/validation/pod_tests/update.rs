@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{base, lines, merge, pod, updated};
-use crate::gates::FeatureGates;
+use crate::gates::{FeatureGates, Gate};
 use crate::prepare::prepare_for_update;
-use crate::validation::validate_ephemeral_containers_update;
+use crate::validation::{validate_ephemeral_containers_update, validate_pod, validate_pod_update};
 
 const IMMUTABLE: &str = "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,\
      `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
@@ -160,6 +160,18 @@ fn what_decides_how_a_pod_ends_is_immutable() {
     for (old, new) in rows {
         assert_eq!(updated(&old, &new), [IMMUTABLE], "{new}");
     }
+}
+
+/// 2.4.2
+#[test]
+fn a_pod_keeps_its_stop_signal_when_the_gate_goes_off() {
+    let gates = FeatureGates::ALL_ON.without(Gate::ContainerStopSignals);
+    let mut change = container(&json!({"lifecycle": {"stopSignal": "SIGUSR1"}}));
+    change["spec"]["os"] = json!({"name": "linux"});
+    let stored = pod(&change);
+    assert!(!validate_pod(&stored, gates).is_empty());
+    change["metadata"] = json!({"labels": {"a": "b"}});
+    assert_eq!(lines(&validate_pod_update(&pod(&change), &stored, gates)), NOTHING);
 }
 
 /// 1.12.3

@@ -41,7 +41,7 @@ pub(super) fn stopped_too_late(pod: &PodFacts<'_>) -> Vec<Draft> {
     late.into_iter()
         .filter_map(|line| {
             let container = containers.get(line.container.name.as_str())?;
-            let below = if line.hook.is_some() { "lifecycle.preStop" } else { "" };
+            let below = if hook_suffers(line) { "lifecycle.preStop" } else { "" };
             Some(container.draft(Severity::Error, below, message(line, &foretold), remedy.clone()))
         })
         .collect()
@@ -75,11 +75,15 @@ fn plan_with(pod: &PodFacts<'_>, lengths: &HashMap<&str, Duration>) -> Plan {
 }
 
 fn is_late(line: &Line, foretold: &Forecast) -> bool {
-    let hook_suffers = match line.hook.as_ref().map(|hook| &hook.outcome) {
+    hook_suffers(line) || line.stop_millis >= foretold.deadline_millis
+}
+
+/// Whether the hook is not run to its end.
+fn hook_suffers(line: &Line) -> bool {
+    match line.hook.as_ref().map(|hook| &hook.outcome) {
         Some(HookOutcome::TimedOut | HookOutcome::CutShort | HookOutcome::Skipped(_)) => true,
         Some(HookOutcome::Succeeded | HookOutcome::Failed { .. }) | None => false,
-    };
-    hook_suffers || line.stop_millis >= foretold.deadline_millis
+    }
 }
 
 fn message(line: &Line, foretold: &Forecast) -> String {
@@ -91,7 +95,7 @@ fn message(line: &Line, foretold: &Forecast) -> String {
         Some(HookOutcome::Succeeded | HookOutcome::Failed { .. }) | None => "",
     };
     format!(
-        "Even if every process exits at once, the grace period of {grace} s is over before {name} gets its stop signal{}: \
+        "Even if every process exits at once, the grace period of {grace} s is over when {name} gets its stop signal{}: \
          {hook}its process has {} until SIGKILL.",
         because_of(line, foretold),
         in_seconds(STOP_FLOOR)

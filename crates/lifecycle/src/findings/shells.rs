@@ -24,23 +24,24 @@ pub(super) fn keeps_signal(container: &ContainerFacts<'_>) -> Option<Draft> {
     if script.one_command().is_some() {
         return None;
     }
-    let message = format!("{} starts through {shell}, which {}.", container.name(), fate(container));
+    let message = format!("{} starts through {shell}. {}", container.name(), fate(container, "The shell"));
     let remedy = "Begin the last command of the script with exec (exec app …), so that it takes the shell's place and \
                   gets the signal; or handle it: trap 'kill -TERM $pid; wait $pid' TERM, with the program started in \
                   the background.";
     Some(container.draft(Severity::Warning, "command", message, remedy.to_owned()))
 }
 
-/// What happens to the program when the shell is signalled.
-fn fate(container: &ContainerFacts<'_>) -> String {
+/// What happens to the program when `shell` is signalled.
+fn fate(container: &ContainerFacts<'_>, shell: &str) -> String {
     if container.pod.subject.spec.share_process_namespace == Some(true) {
-        return "does not pass the stop signal on: with a shared process namespace the shell itself ends at once, and \
-                the program is killed without having been told"
-            .to_owned();
+        return format!(
+            "{shell} does not pass the stop signal on: with a shared process namespace it ends at once itself, and the \
+             program is killed without having been told."
+        );
     }
     format!(
-        "as the container's first process ignores the stop signal and does not pass it on: the program learns nothing \
-         and is killed when the grace period of {} is over",
+        "{shell}, as the container's first process, ignores the stop signal and does not pass it on: the program \
+         learns nothing and is killed when the grace period of {} is over.",
         in_seconds(container.pod.grace.effective())
     )
 }
@@ -50,9 +51,9 @@ pub(super) fn around_one_command(container: &ContainerFacts<'_>) -> Option<Draft
     script.one_command()?;
     let message = format!(
         "{} starts its one command through {shell}. Some shells replace themselves with it (bash, newer dash), others \
-         do not (busybox); one that does not {}.",
+         do not (busybox). {}",
         container.name(),
-        fate(container)
+        fate(container, "A shell that stays")
     );
     let remedy = "Begin the script with exec (exec app …), or write the command as a list without a shell: command: \
                   [\"app\", \"…\"].";

@@ -19,6 +19,7 @@
 
 pub mod deletion;
 pub mod exit_order;
+pub mod findings;
 pub mod forecast;
 pub mod grace;
 pub mod hook;

@@ -81,6 +81,7 @@ impl World {
     /// A process comes to life.
     pub fn start_process(&mut self, slot: Slot, attempt: u32) {
         let late = self.agent.state.is_some();
+        self.summary.late_starts += u64::from(late);
         let instance = &mut self.runtime.instances[slot.index()];
         *instance = Instance { late, ..Instance::new(attempt, Life::Running) };
         self.note(|| format!("runtime: {slot:?} attempt {attempt} runs"));

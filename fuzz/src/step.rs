@@ -34,7 +34,7 @@ pub fn step(data: &[u8]) {
         }
         run.wait(&mut bytes);
         match bytes.happening(&run.plan, run.newest_call, run.now) {
-            Happening::Told(input) => run.tell(input),
+            Happening::Told(input) => run.tell(&input),
             Happening::AgentRestarted { request, observed } => run.restart(request, &observed),
         }
     }
@@ -64,7 +64,7 @@ impl Run {
         }
     }
 
-    fn tell(&mut self, input: Input) {
+    fn tell(&mut self, input: &Input) {
         let before = self.state.clone();
         let once = take(before.clone(), input.clone(), self.now);
         let again = take(once.state.clone(), input.clone(), self.now);
@@ -176,7 +176,7 @@ impl Run {
                     (None, ClosingStep::DeleteObject) => Input::ObjectDeleted { call },
                 },
             };
-            self.tell(input);
+            self.tell(&input);
         }
         panic!("no end is reached from {:?}", self.state);
     }

@@ -161,7 +161,7 @@ impl World {
         if let Some(at) = step.wake_at {
             self.at(at, What::Wake { incarnation: self.agent.incarnation });
         }
-        for effect in step.effects {
+        for effect in &step.effects {
             self.carry_out(effect);
             if !self.agent.alive {
                 return;
@@ -176,9 +176,9 @@ impl World {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: &Effect) {
         self.note(|| format!("agent > {effect:?}"));
-        match effect {
+        match *effect {
             Effect::SaveProgress => {
                 self.agent.disk = self.agent.state.as_ref().map(Termination::progress);
                 self.check.saved();

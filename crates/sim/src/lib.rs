@@ -76,8 +76,8 @@ pub enum Trace {
 
 /// Runs one seed.
 pub fn simulate(seed: u64) -> Result<Summary, Box<Failure>> {
-    world::run(seed, Trace::Off).or_else(|_| match world::run(seed, Trace::On) {
-        Err(failure) => Err(failure),
+    world::run(seed, Trace::Off).map_err(|_| match world::run(seed, Trace::On) {
+        Err(failure) => failure,
         Ok(_) => panic!("seed {seed} fails only without a trace: the simulation is not deterministic"),
     })
 }

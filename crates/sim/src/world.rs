@@ -168,7 +168,7 @@ impl World {
                     self.start_process(slot, attempt);
                 }
             }
-            What::Leaves { slot, attempt, exit } => self.process_left(slot, attempt, exit),
+            What::Leaves { slot, attempt, exit } => self.process_left(slot, attempt, &exit),
             What::KillDue { slot } => self.step_stop(slot, StopInput::TimePassed),
             What::HookEnds { slot, call, fails } => self.hook_ends(slot, call, fails),
             What::RuntimeRestarts => self.runtime_goes_down(),

@@ -198,7 +198,7 @@ impl<'a> Bytes<'a> {
         let error = || "boom".to_owned();
         match (kind, self.slot(plan)) {
             (2 | 3, Some(slot)) => {
-                let outcome = if self.next() % 4 == 0 { Err(error()) } else { Ok(()) };
+                let outcome = if self.next().is_multiple_of(4) { Err(error()) } else { Ok(()) };
                 Input::HookFinished { slot, call, outcome }
             }
             (4 | 5, Some(slot)) => Input::StopSucceeded { slot, call },

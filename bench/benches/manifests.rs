@@ -44,7 +44,10 @@ fn explain(text: &str) -> Forecast {
 }
 
 mod ordinary {
-    use super::*;
+    use super::{
+        Bencher, BytesCount, FeatureGates, Forecast, ItemsCount, Limits, ORDINARY, admitted, annotation, explain,
+        parse, read, validate_pod,
+    };
 
     #[divan::bench]
     fn read_manifest(bencher: Bencher<'_, '_>) {
@@ -71,7 +74,10 @@ mod ordinary {
 
 #[divan::bench_group(sample_count = 10, sample_size = 1)]
 mod ten_thousand_containers {
-    use super::*;
+    use super::{
+        Bencher, BytesCount, FeatureGates, LARGE, Limits, admitted, decode, default_pod, explain, foretell, large,
+        plan, prepare_for_create, read, validate_pod,
+    };
 
     #[divan::bench]
     fn a_read_manifest(bencher: Bencher<'_, '_>) {

@@ -129,7 +129,7 @@ impl Closing {
     }
 
     /// The step after this one that applies to this object.
-    fn next(self: Box<Self>, effects: Vec<Effect>) -> Step {
+    fn next(self, effects: Vec<Effect>) -> Step {
         let object = self.common.object;
         let next = match (self.at, object) {
             (ClosingStep::StopSandbox, _) => Some(ClosingStep::Verify),

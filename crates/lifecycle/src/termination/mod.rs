@@ -164,7 +164,7 @@ impl Common {
         Common {
             containers,
             causes: vec![request.cause],
-            object: ObjectFate::from(request.object),
+            object: ObjectFate::asked(request.object, plan.scope()),
             grace,
             started_at: now,
             deadline: now + grace.effective(),
@@ -190,8 +190,8 @@ impl Common {
         if !self.causes.contains(&request.cause) {
             self.causes.push(request.cause.clone());
         }
-        if self.object == ObjectFate::Keep && self.plan.scope() == Scope::WholePod {
-            self.object = ObjectFate::from(request.object);
+        if self.object == ObjectFate::Keep {
+            self.object = ObjectFate::asked(request.object, self.plan.scope());
         }
     }
 
@@ -203,11 +203,12 @@ impl Common {
     }
 }
 
-impl From<ObjectIntent> for ObjectFate {
-    fn from(intent: ObjectIntent) -> Self {
-        match intent {
-            ObjectIntent::Keep => ObjectFate::Keep,
-            ObjectIntent::Delete => ObjectFate::Delete,
+impl ObjectFate {
+    /// The end of one container never takes the pod's object with it.
+    const fn asked(intent: ObjectIntent, scope: Scope) -> ObjectFate {
+        match (intent, scope) {
+            (ObjectIntent::Delete, Scope::WholePod) => ObjectFate::Delete,
+            (ObjectIntent::Keep, _) | (ObjectIntent::Delete, Scope::OneContainer) => ObjectFate::Keep,
         }
     }
 }

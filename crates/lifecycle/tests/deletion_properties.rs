@@ -69,7 +69,7 @@ fn deadline(pod: &Pod) -> Option<Timestamp> {
 }
 
 proptest! {
-    /// 1.3.1–1.3.6
+    /// 1.3.2, 1.3.3, 1.3.6
     #[test]
     fn a_repeated_delete_never_moves_the_deadline_later_nor_lengthens_the_grace(
         pod in pod(),
@@ -91,7 +91,7 @@ proptest! {
         }
     }
 
-    /// 1.1.5
+    /// 1.2.2
     #[test]
     fn a_negative_grace_period_equals_one_second(pod in pod(), seconds in i64::MIN..0) {
         let ask = |seconds| decide(&pod, &DeleteOptions::new().grace(seconds), at(0));

@@ -53,7 +53,7 @@ struct World<'a> {
 impl World<'_> {
     fn take(&mut self, step: Step, now: Moment) -> Termination {
         for effect in step.effects {
-            self.carry_out(effect, &step.state, now);
+            self.carry_out(&effect, &step.state, now);
         }
         self.wake = step.wake_at;
         step.state
@@ -83,8 +83,8 @@ impl World<'_> {
         index
     }
 
-    fn carry_out(&mut self, effect: Effect, state: &Termination, now: Moment) {
-        match effect {
+    fn carry_out(&mut self, effect: &Effect, state: &Termination, now: Moment) {
+        match *effect {
             Effect::RunHook { call, slot, .. } => {
                 if let Behaviour::Takes(span) = self.assumptions.hook(&state.common().plan.container(slot).name) {
                     self.at(now + span, Input::HookFinished { slot, call, outcome: Ok(()) });

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::{Cause, CauseKind};
 use super::effect::CallId;
 use super::plan::Slot;
 use crate::grace::Asked;
@@ -87,9 +88,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request that leaves the object alone.
+    /// A request that leaves the object alone. A cause that has a grace period of its own imposes it.
     pub fn new(kind: CauseKind, asked: Asked) -> Request {
-        Request { cause: Cause::new(kind), asked, object: ObjectIntent::Keep }
+        let override_seconds = kind.override_seconds().or(asked.override_seconds);
+        Request { cause: Cause::new(kind), asked: Asked { override_seconds, ..asked }, object: ObjectIntent::Keep }
     }
 
     /// A request by way of the object's deletion.
@@ -103,49 +105,6 @@ impl Request {
 pub enum ObjectIntent {
     Keep,
     Delete,
-}
-
-/// Why a pod or a container ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
-    pub kind: CauseKind,
-    /// In words, for status, events and records; may be empty.
-    pub message: String,
-}
-
-impl Cause {
-    pub fn new(kind: CauseKind) -> Cause {
-        Cause { kind, message: String::new() }
-    }
-}
-
-/// The kinds of cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CauseKind {
-    /// The API object was marked for deletion.
-    Delete,
-    /// The node is short of something.
-    Evict,
-    /// A critical pod needs the place.
-    Preempt,
-    NodeShutdown,
-    /// `activeDeadlineSeconds` is over.
-    DeadlineExceeded,
-    /// The regular containers are done; sidecars are left.
-    Completed,
-    /// A static pod's manifest is gone.
-    StaticPodRemoved,
-    /// The runtime has the pod, nobody else does.
-    Orphaned,
-    /// The sandbox is lost; the pod is made anew.
-    SandboxChanged,
-    LivenessFailed,
-    StartupFailed,
-    PostStartFailed,
-    /// The container's definition changed in place.
-    DefinitionChanged,
-    /// A restart rule asks for all containers to start anew.
-    RestartAllContainers,
 }
 
 /// What the runtime shows of one container.

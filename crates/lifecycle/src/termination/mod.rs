@@ -40,6 +40,7 @@
 //!
 //! [`STOP_FLOOR`]: crate::grace::STOP_FLOOR
 
+mod cause;
 mod closing;
 mod container;
 mod effect;
@@ -51,12 +52,13 @@ mod stopping;
 
 use crate::moment::Moment;
 
+pub use cause::{Cause, CauseKind, without_container_id};
 pub use closing::{Closing, ClosingStep};
 pub use container::{
     Container, ContainerState, HookOutcome, HookProgress, HookRun, Ledger, SkipReason, Turn, TurnReason,
 };
 pub use effect::{CallId, Effect, Event, Probes, timeout_seconds};
-pub use input::{Cause, CauseKind, Exit, Input, ObjectIntent, Observation, Observed, Request};
+pub use input::{Exit, Input, ObjectIntent, Observation, Observed, Request};
 pub use plan::{Plan, PlanSettings, PlannedContainer, Scope, Slot};
 pub use record::{Record, Verdict};
 pub use recovery::{Progress, Recovery, resume, resume_until};

@@ -249,10 +249,10 @@ impl Stopping {
     fn expire(&mut self, now: Moment, fx: &mut Vec<Effect>) {
         self.expired = true;
         self.release_all(TurnReason::Deadline, now, fx);
-        self.give_up_hooks(HookOutcome::TimedOut, now, fx);
+        self.give_up_hooks(&HookOutcome::TimedOut, now, fx);
     }
 
-    fn give_up_hooks(&mut self, outcome: HookOutcome, now: Moment, fx: &mut Vec<Effect>) {
+    fn give_up_hooks(&mut self, outcome: &HookOutcome, now: Moment, fx: &mut Vec<Effect>) {
         for slot in self.common.plan.slots() {
             if matches!(self.container(slot).state, ContainerState::HookRunning { .. }) {
                 self.container_mut(slot).end_hook(outcome.clone(), now);
@@ -271,7 +271,7 @@ impl Stopping {
         }
         fx.push(Effect::SaveProgress);
         if !grace.runs_hooks() {
-            self.give_up_hooks(HookOutcome::CutShort, now, fx);
+            self.give_up_hooks(&HookOutcome::CutShort, now, fx);
         }
         for slot in self.common.plan.slots() {
             let ContainerState::Stopping { since, kill_at, .. } = self.container(slot).state else { continue };

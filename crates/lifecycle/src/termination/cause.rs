@@ -1,5 +1,6 @@
 //! Why a pod or a container ends, and what each cause brings with it.
 
+use k8s_openapi::api::core::v1::{Container, Probe};
 use serde::{Deserialize, Serialize};
 
 use crate::exit_order::stages::Role;
@@ -91,6 +92,28 @@ impl CauseKind {
             | CauseKind::PostStartFailed
             | CauseKind::StateUnknown
             | CauseKind::DefinitionChanged => None,
+        }
+    }
+
+    /// The probe of the container that is the cause.
+    pub const fn failed_probe(self, container: &Container) -> Option<&Probe> {
+        match self {
+            CauseKind::LivenessFailed => container.liveness_probe.as_ref(),
+            CauseKind::StartupFailed => container.startup_probe.as_ref(),
+            CauseKind::Delete
+            | CauseKind::Evict
+            | CauseKind::StorageLimitExceeded
+            | CauseKind::Preempt
+            | CauseKind::NodeShutdown
+            | CauseKind::DeadlineExceeded
+            | CauseKind::Completed
+            | CauseKind::StaticPodRemoved
+            | CauseKind::Orphaned
+            | CauseKind::SandboxChanged
+            | CauseKind::PostStartFailed
+            | CauseKind::StateUnknown
+            | CauseKind::DefinitionChanged
+            | CauseKind::RestartAllContainers => None,
         }
     }
 

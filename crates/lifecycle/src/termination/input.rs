@@ -1,11 +1,12 @@
 //! The facts a termination is told: all past tense, none of them a wish.
 
+use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind};
 use super::effect::CallId;
 use super::plan::Slot;
-use crate::grace::Asked;
+use crate::grace::{self, Asked};
 use crate::moment::Moment;
 
 /// One fact.
@@ -88,10 +89,21 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request that leaves the object alone. A cause that has a grace period of its own imposes it.
+    /// A request that leaves the object, if there is one, alone. A cause that has a grace period of its own imposes it.
     pub fn new(kind: CauseKind, asked: Asked) -> Request {
         let override_seconds = kind.override_seconds().or(asked.override_seconds);
-        Request { cause: Cause::new(kind), asked: Asked { override_seconds, ..asked }, object: ObjectIntent::Keep }
+        let object = if kind == CauseKind::Orphaned { ObjectIntent::Absent } else { ObjectIntent::Keep };
+        Request { cause: Cause::new(kind), asked: Asked { override_seconds, ..asked }, object }
+    }
+
+    /// A request to stop one container of a pod: the delete's grace period, else that of the probe that failed, else
+    /// the pod's.
+    pub fn stop_container(kind: CauseKind, pod: &Pod, container: &Container) -> Request {
+        let probe_seconds = kind.failed_probe(container).and_then(|probe| probe.termination_grace_period_seconds);
+        let spec_seconds = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+        let grace = grace::of_container(pod.metadata.deletion_grace_period_seconds, spec_seconds, probe_seconds);
+        let override_seconds = Some(i64::try_from(grace.requested_seconds()).unwrap_or(i64::MAX));
+        Request::new(kind, Asked { override_seconds, ..Asked::default() })
     }
 
     /// A request by way of the object's deletion.
@@ -105,6 +117,8 @@ impl Request {
 pub enum ObjectIntent {
     Keep,
     Delete,
+    /// There is none: nothing is published or deleted.
+    Absent,
 }
 
 /// What the runtime shows of one container.

@@ -4,4 +4,6 @@ mod driver;
 mod order;
 mod recovery;
 mod requests;
+mod single;
+mod steps;
 mod stopping;

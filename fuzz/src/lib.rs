@@ -3,14 +3,19 @@
 //! A target panics when a promise is broken and returns otherwise, whatever the bytes. A new one is a module here, a
 //! line in [`TARGETS`], a file in `src/bin` with its entry in `Cargo.toml`, and seeds in `seeds/<name>/`.
 
+mod exit_priority;
 mod gates;
 mod manifest;
+mod step;
 
+pub use exit_priority::exit_priority;
 pub use gates::gates;
 pub use manifest::manifest;
+pub use step::step;
 
 /// A promise to try to break.
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its binary and of its seeds' directory.
-pub const TARGETS: [(&str, Target); 2] = [("gates", gates), ("manifest", manifest)];
+pub const TARGETS: [(&str, Target); 4] =
+    [("exit_priority", exit_priority), ("gates", gates), ("manifest", manifest), ("step", step)];

@@ -68,6 +68,16 @@ fn manifests_hold_on_seeds_and_mutations() {
 }
 
 #[test]
+fn exit_priorities_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("exit_priority");
+}
+
+#[test]
+fn steps_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("step");
+}
+
+#[test]
 fn every_target_has_seeds() {
     for (name, _) in TARGETS {
         assert!(!seeds(name).is_empty());

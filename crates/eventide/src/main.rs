@@ -1,3 +1,41 @@
-//! The `eventide` binary: parses the command line and calls the part that does the work.
+//! The `eventide` binary: parses the command line, runs one command, turns errors into text and exit codes.
 
-fn main() {}
+mod cli;
+mod commands;
+mod failure;
+mod logging;
+mod manifest_file;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logging::start(&cli.global);
+    let outcome = match &cli.command {
+        Command::Explain(arguments) => commands::explain::run(arguments, &cli.global),
+        Command::Completions(arguments) => commands::completions::run(arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => report(&error),
+    }
+}
+
+/// Says what was wrong, one line per mistake.
+fn report(error: &anyhow::Error) -> ExitCode {
+    if failure::is_broken_pipe(error) {
+        return ExitCode::SUCCESS;
+    }
+    for line in format!("{error:#}").lines() {
+        anstream::eprintln!("{}error:{} {line}", failure::RED.render(), failure::RED.render_reset());
+    }
+    match error.downcast_ref::<Failure>() {
+        Some(failure) => failure.exit_code(),
+        None => ExitCode::FAILURE,
+    }
+}

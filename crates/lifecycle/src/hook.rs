@@ -42,7 +42,8 @@ impl Hook {
         Some(Hook::from_handler(handler))
     }
 
-    fn from_handler(handler: &LifecycleHandler) -> Hook {
+    /// What a handler does, whenever it runs.
+    pub(crate) fn from_handler(handler: &LifecycleHandler) -> Hook {
         if let Some(exec) = &handler.exec {
             return Hook::Exec { command: exec.command.clone().unwrap_or_default() };
         }

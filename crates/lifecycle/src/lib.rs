@@ -21,6 +21,7 @@
 pub mod deletion;
 pub mod eviction;
 pub mod exit_order;
+pub mod findings;
 pub mod forecast;
 pub mod grace;
 pub mod hook;

@@ -8,8 +8,8 @@ use lifecycle::grace::Asked;
 use lifecycle::moment::Moment;
 use lifecycle::restart::{AfterExit, PodLife, after_exit};
 use lifecycle::termination::{
-    Cause, CauseKind, Effect, Event, Input, ObjectIntent, Observation, Observed, Plan, PlanSettings, Progress,
-    Recovery, Request, Slot, Step, Termination, begin, resume, resume_until, step,
+    Cause, CauseKind, Effect, Event, Input, ObjectIntent, Observation, Observed, Progress, Recovery, Request, Slot,
+    Step, Termination, begin, resume, resume_until, step,
 };
 
 use crate::check::Began;
@@ -42,9 +42,8 @@ impl World {
         if !self.agent.alive {
             return;
         }
-        let pod = self.object.latest().clone();
-        if pod.metadata.deletion_timestamp.is_some() {
-            self.agent_asked(delete_request(&pod));
+        if self.object.is_marked() {
+            self.agent_asked(delete_request(self.object.latest()));
         }
         if !self.object.exists() {
             self.feed(Input::ObjectVanished);
@@ -59,11 +58,10 @@ impl World {
         if self.agent.state.is_some() {
             return self.feed(Input::Requested(request));
         }
-        let plan = Plan::of_pod(&self.pod, PlanSettings::default());
         let observed = self.agent_cache();
         let (recovery, now) = (self.recovery, self.now);
         self.check.began(&Began { request: &request, from: None, promised: None, recovery, now });
-        let step = begin(plan, request, &observed, recovery, now);
+        let step = begin(self.plan.clone(), request, &observed, recovery, now);
         self.summary.steps += 1;
         self.take(step);
     }
@@ -88,11 +86,9 @@ impl World {
         self.agent.incarnation += 1;
         let incarnation = self.agent.incarnation;
         self.note(|| format!("agent: incarnation {incarnation} starts"));
-        let pod = self.object.latest().clone();
-        let marked = pod.metadata.deletion_timestamp.is_some();
         match self.agent.disk.take() {
-            Some(saved) => self.agent_recovers(&saved, &pod),
-            None if marked => self.agent_finds_marked(&pod),
+            Some(saved) => self.agent_recovers(&saved),
+            None if self.object.is_marked() => self.agent_finds_marked(),
             None => {}
         }
         if !self.object.exists() {
@@ -100,8 +96,9 @@ impl World {
         }
     }
 
-    fn agent_recovers(&mut self, saved: &Progress, pod: &Pod) {
-        let request = if pod.metadata.deletion_timestamp.is_some() {
+    fn agent_recovers(&mut self, saved: &Progress) {
+        let pod = self.object.latest();
+        let request = if self.object.is_marked() {
             delete_request(pod)
         } else {
             let override_seconds = i64::try_from(saved.grace.requested_seconds()).ok();
@@ -121,7 +118,8 @@ impl World {
     }
 
     /// A pod marked for deletion of whose end nothing was kept.
-    fn agent_finds_marked(&mut self, pod: &Pod) {
+    fn agent_finds_marked(&mut self) {
+        let pod = self.object.latest();
         let deadline = pod.metadata.deletion_timestamp.as_ref().map(|at| Moment::from_millis(at.0.as_millisecond()));
         let (Recovery::Resume, Some(deadline)) = (self.recovery, deadline) else {
             return self.agent_asked(delete_request(pod));
@@ -130,9 +128,8 @@ impl World {
         let observed = self.runtime.list();
         let promised = Some(deadline);
         self.check.began(&Began { request: &request, from: None, promised, recovery: Recovery::Resume, now });
-        let plan = Plan::of_pod(&self.pod, PlanSettings::default());
         self.summary.steps += 1;
-        self.take(resume_until(plan, request, deadline, &observed, now));
+        self.take(resume_until(self.plan.clone(), request, deadline, &observed, now));
     }
 
     /// One fact for the machine.
@@ -153,7 +150,7 @@ impl World {
             self.check.stale_is_nothing(&before, &next, self.now);
         }
         if let Some(input) = twice {
-            self.check.twice_is_once(&next, input, self.now);
+            self.check.twice_is_once(&next, &input, self.now);
         }
         self.take(next);
     }
@@ -164,7 +161,7 @@ impl World {
         if let Some(at) = step.wake_at {
             self.at(at, What::Wake { incarnation: self.agent.incarnation });
         }
-        for effect in step.effects {
+        for effect in &step.effects {
             self.carry_out(effect);
             if !self.agent.alive {
                 return;
@@ -179,9 +176,9 @@ impl World {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: &Effect) {
         self.note(|| format!("agent > {effect:?}"));
-        match effect {
+        match *effect {
             Effect::SaveProgress => {
                 self.agent.disk = self.agent.state.as_ref().map(Termination::progress);
                 self.check.saved();
@@ -243,7 +240,9 @@ impl World {
             let error = "unavailable".to_owned();
             return self.answer(self.agent.incarnation, Input::ObjectDeleteFailed { call, error });
         }
-        let answer = match self.object.delete(Some(0), self.now) {
+        let deleted = self.object.delete(Some(0), self.now);
+        self.object_changed(deleted);
+        let answer = match deleted {
             Deleted::NotFound => Input::ObjectVanished,
             Deleted::Unchanged | Deleted::Marked | Deleted::Removed => Input::ObjectDeleted { call },
         };
@@ -253,10 +252,9 @@ impl World {
     /// Before anybody wants the pod gone: containers that exit are started again, or the pod is complete.
     fn living(&mut self, input: Input) {
         let Input::ContainerExited { slot, attempt, exit } = input else { return };
-        let pod = self.pod.clone();
+        let pod = self.object.latest();
         let Some(spec) = &pod.spec else { return };
-        let plan = Plan::of_pod(&pod, PlanSettings::default());
-        let Some(container) = find(&pod, &plan.container(slot).name) else { return };
+        let Some(container) = find(pod, &self.plan.container(slot).name) else { return };
         match after_exit(container, spec, exit.code, PodLife::Living) {
             AfterExit::Restart | AfterExit::RestartAll => {
                 self.check.start_issued();
@@ -264,10 +262,10 @@ impl World {
                 self.after(lands, What::StartLands { slot, attempt: attempt + 1 });
             }
             AfterExit::StayDown => {
-                let regular = |slot: &Slot| plan.container(*slot).role == Role::Regular;
-                let over = plan.slots().filter(regular).all(|slot| !self.runtime.runs(slot));
+                let regular = |slot: &Slot| self.plan.container(*slot).role == Role::Regular;
+                let over = self.plan.slots().filter(regular).all(|slot| !self.runtime.runs(slot));
                 if over {
-                    self.agent_asked(Request::new(CauseKind::Completed, spec_grace(&pod)));
+                    self.agent_asked(Request::new(CauseKind::Completed, spec_grace(pod)));
                 }
             }
         }

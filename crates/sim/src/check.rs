@@ -79,12 +79,14 @@ pub struct Check {
     hooks_finished: Vec<bool>,
     hooks_saved: Vec<bool>,
     sandbox_stopped: bool,
+    /// Finalizers that nobody has taken off the object yet.
+    finalizers: usize,
     last_disturbance: Moment,
     violation: Option<Violation>,
 }
 
 impl Check {
-    pub fn new(plan: &Plan, faults: &Faults) -> Check {
+    pub fn new(plan: &Plan, faults: &Faults, finalizers: usize) -> Check {
         let containers: Vec<(Role, i32)> =
             plan.slots().map(|s| (plan.container(s).role, plan.container(s).rank)).collect();
         let mut ranks: Vec<i32> =
@@ -102,6 +104,7 @@ impl Check {
             hooks_finished: vec![false; count],
             hooks_saved: vec![false; count],
             sandbox_stopped: false,
+            finalizers,
             last_disturbance: Moment::from_millis(0) + faults.until,
             violation: None,
         }
@@ -327,6 +330,22 @@ impl Check {
         self.expect(!released, || "the object is let go twice".into());
     }
 
+    /// One finalizer was taken off the object, if it was still there.
+    pub fn finalizer_removed(&mut self) {
+        self.finalizers = self.finalizers.saturating_sub(1);
+    }
+
+    /// Whether finalizers keep the object.
+    pub const fn is_held(&self) -> bool {
+        self.finalizers > 0
+    }
+
+    /// The object changed; a finalizer keeps it whatever is asked.
+    pub fn object_removed(&mut self) {
+        let held = self.is_held();
+        self.expect(!held, || "the object is gone although a finalizer holds it".into());
+    }
+
     /// Whether an input answers a stop call that was replaced by a newer one.
     pub fn is_stale(&self, input: &Input) -> bool {
         match (input, &self.end) {
@@ -344,11 +363,10 @@ impl Check {
     }
 
     /// Taking the same input again must change nothing and ask for nothing.
-    pub fn twice_is_once(&mut self, once: &Step, input: Input, now: Moment) {
-        let words = format!("{input:?}");
-        let again = step(once.state.clone(), input, now);
+    pub fn twice_is_once(&mut self, once: &Step, input: &Input, now: Moment) {
+        let again = step(once.state.clone(), input.clone(), now);
         let same = again.state == once.state && again.effects.is_empty() && again.wake_at == once.wake_at;
-        self.expect(same, || format!("taking an input twice is not taking it once: {words}"));
+        self.expect(same, || format!("taking an input twice is not taking it once: {input:?}"));
     }
 
     pub fn after_step(&mut self, state: &Termination, runtime: &Runtime, now: Moment) {
@@ -366,10 +384,10 @@ impl Check {
                     continue;
                 };
                 let latest = expected.max(since + FLOOR);
-                let name = self.names[slot.index()].clone();
-                self.expect(kill_at <= latest, || {
-                    format!("{name} did not get the shorter time: {kill_at:?} > {latest:?}")
-                });
+                if kill_at > latest {
+                    let name = &self.names[slot.index()];
+                    self.fail(format!("{name} did not get the shorter time: {kill_at:?} > {latest:?}"));
+                }
             }
         }
     }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::{Map, Value, json};
+use lifecycle::termination::Recovery;
 
 use crate::dice::Dice;
-use lifecycle::exit_order::PRIORITY_ANNOTATION;
-use lifecycle::termination::Recovery;
+
+mod pod;
 
 /// Everything a seed decides before the first moment.
 pub struct Scenario {
@@ -50,13 +50,15 @@ pub struct Leaving {
     pub out_of_memory: bool,
 }
 
-/// Who asks for the end.
+/// Who asks for something.
 #[derive(Clone, Copy, Debug)]
 pub enum Caller {
     /// `None`: a plain delete.
     Delete(Option<i64>),
     Evict(i64),
     ShutDown(i64),
+    /// Whoever put a finalizer on the object takes it off again.
+    RemoveFinalizer,
 }
 
 /// How badly the surroundings behave, until `until`.
@@ -90,21 +92,26 @@ impl Faults {
 
 /// The pod of a seed, as the API server would have stored it.
 pub fn pod_of_seed(seed: u64) -> Pod {
-    Scenario::new(&mut Dice::new(seed)).pod
+    Scenario::of_seed(seed).pod
 }
 
 impl Scenario {
-    pub fn new(dice: &mut Dice) -> Scenario {
+    pub fn of_seed(seed: u64) -> Scenario {
+        Scenario::new(&mut Dice::new(seed))
+    }
+
+    pub(crate) fn new(dice: &mut Dice) -> Scenario {
         let shape = Shape::new(dice);
         let count = shape.init.len() + shape.regular.len() + shape.ephemeral;
         let processes = (0..count).map(|place| process(dice, &shape, place)).collect();
-        let grace = dice.pick(&[0, 1, 2, 3, 5, 10, 30, 30, 30, 60]);
-        let pod = pod(dice, &shape, grace);
+        let grace = dice.pick(&[0, 1, 2, 3, 5, 10, 30, 30, 30, 60, 3_600]);
+        let pod = pod::pod(dice, &shape, grace);
+        let finalizers = pod.metadata.finalizers.as_ref().map_or(0, Vec::len);
         Scenario {
             pod,
             recovery: dice.pick(&[Recovery::Anew, Recovery::Resume]),
             processes,
-            callers: callers(dice),
+            callers: callers(dice, finalizers),
             faults: faults(dice),
         }
     }
@@ -156,68 +163,17 @@ fn process(dice: &mut Dice, shape: &Shape, place: usize) -> Process {
     }
 }
 
-fn pod(dice: &mut Dice, shape: &Shape, grace: i64) -> Pod {
-    let init: Vec<Value> =
-        shape.init.iter().enumerate().map(|(n, sidecar)| init_container(dice, n, *sidecar, grace)).collect();
-    let regular: Vec<Value> = (0..shape.regular.len()).map(|n| container(dice, &format!("main-{n}"), grace)).collect();
-    let ephemeral: Vec<Value> = (0..shape.ephemeral).map(|_| json!({"name": "debug", "image": "debug"})).collect();
-    let ranks: Map<String, Value> =
-        shape.regular.iter().enumerate().map(|(n, rank)| (format!("main-{n}"), json!(rank))).collect();
-    let ranked = shape.regular.iter().any(|rank| *rank != 0);
-    let mut spec = json!({
-        "containers": regular,
-        "nodeName": "node",
-        "os": {"name": "linux"},
-        "restartPolicy": dice.pick(&["Always", "OnFailure", "Never"]),
-        "terminationGracePeriodSeconds": grace,
-    });
-    if !init.is_empty() {
-        spec["initContainers"] = init.into();
-    }
-    if !ephemeral.is_empty() {
-        spec["ephemeralContainers"] = ephemeral.into();
-    }
-    let mut metadata = json!({"name": "pod", "namespace": "default", "uid": "uid", "generation": 1});
-    if ranked {
-        metadata["annotations"] = json!({PRIORITY_ANNOTATION: Value::Object(ranks).to_string()});
-    }
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec});
-    serde_json::from_value(pod).expect("the generator writes pods")
-}
-
-fn init_container(dice: &mut Dice, n: usize, sidecar: bool, grace: i64) -> Value {
-    if sidecar {
-        let mut container = container(dice, &format!("sidecar-{n}"), grace);
-        container["restartPolicy"] = json!("Always");
-        container
-    } else {
-        json!({"name": format!("init-{n}"), "image": "init"})
-    }
-}
-
-fn container(dice: &mut Dice, name: &str, grace: i64) -> Value {
-    let mut container = json!({"name": name, "image": "app"});
-    let hook = match dice.below(10) {
-        0 | 1 => Some(json!({"exec": {"command": ["/drain"]}})),
-        2 => Some(json!({"httpGet": {"path": "/drain", "port": 8080, "scheme": "HTTP"}})),
-        3 => Some(json!({"sleep": {"seconds": dice.between(0, grace.max(0))}})),
-        4 => Some(json!({"tcpSocket": {"port": 8080}})),
-        _ => None,
-    };
-    if let Some(hook) = hook {
-        container["lifecycle"] = json!({"preStop": hook});
-    }
-    if dice.percent(15) {
-        container["lifecycle"]["stopSignal"] = json!(dice.pick(&["SIGQUIT", "SIGKILL", "SIGWINCH", "SIGRTMIN+3"]));
-    }
-    container
-}
-
-fn callers(dice: &mut Dice) -> Vec<(Duration, Caller)> {
+fn callers(dice: &mut Dice, finalizers: usize) -> Vec<(Duration, Caller)> {
     let first = dice.span(Duration::from_secs(30));
     let mut callers = vec![(first, caller(dice))];
     for _ in 0..dice.pick(&[0, 0, 0, 1, 1, 2, 4]) {
         callers.push((first + dice.span(Duration::from_secs(60)), caller(dice)));
+    }
+    for _ in 0..finalizers {
+        // One that nobody removes keeps the object for good.
+        if dice.percent(85) {
+            callers.push((dice.span(Duration::from_secs(120)), Caller::RemoveFinalizer));
+        }
     }
     callers
 }

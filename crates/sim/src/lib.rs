@@ -18,7 +18,7 @@ mod world;
 use std::fmt;
 
 pub use check::Violation;
-pub use generate::{Scenario, pod_of_seed};
+pub use generate::{Caller, Faults, HookRun, Leaving, Process, Reaction, Scenario, pod_of_seed};
 
 /// How one seed went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub struct Summary {
     pub failed_calls: u64,
     pub lost_events: u64,
     pub kills: u64,
+    /// Instances that came to life after the end had begun.
+    pub late_starts: u64,
 }
 
 impl Summary {
@@ -43,6 +45,7 @@ impl Summary {
         self.failed_calls += other.failed_calls;
         self.lost_events += other.lost_events;
         self.kills += other.kills;
+        self.late_starts += other.late_starts;
     }
 }
 
@@ -73,8 +76,8 @@ pub enum Trace {
 
 /// Runs one seed.
 pub fn simulate(seed: u64) -> Result<Summary, Box<Failure>> {
-    world::run(seed, Trace::Off).or_else(|_| match world::run(seed, Trace::On) {
-        Err(failure) => Err(failure),
+    world::run(seed, Trace::Off).map_err(|_| match world::run(seed, Trace::On) {
+        Err(failure) => failure,
         Ok(_) => panic!("seed {seed} fails only without a trace: the simulation is not deterministic"),
     })
 }

@@ -65,7 +65,7 @@ fn many(start: u64, terminations: u64) -> ExitCode {
     let seconds = began.elapsed().as_secs_f64();
     println!(
         "simulated {} terminations in {seconds:.1} s ({:.0} per s, {:.0} steps per s): {} agent deaths, {} runtime \
-         restarts, {} failed calls, {} lost events, {} kills; every invariant held",
+         restarts, {} failed calls, {} lost events, {} kills, {} late starts; every invariant held",
         total.terminations,
         total.terminations as f64 / seconds,
         total.steps as f64 / seconds,
@@ -74,6 +74,7 @@ fn many(start: u64, terminations: u64) -> ExitCode {
         total.failed_calls,
         total.lost_events,
         total.kills,
+        total.late_starts,
     );
     ExitCode::SUCCESS
 }

@@ -81,6 +81,7 @@ impl World {
     /// A process comes to life.
     pub fn start_process(&mut self, slot: Slot, attempt: u32) {
         let late = self.agent.state.is_some();
+        self.summary.late_starts += u64::from(late);
         let instance = &mut self.runtime.instances[slot.index()];
         *instance = Instance { late, ..Instance::new(attempt, Life::Running) };
         self.note(|| format!("runtime: {slot:?} attempt {attempt} runs"));
@@ -145,12 +146,12 @@ impl World {
     }
 
     /// A process is over.
-    pub fn process_left(&mut self, slot: Slot, attempt: u32, exit: Exit) {
+    pub fn process_left(&mut self, slot: Slot, attempt: u32, exit: &Exit) {
         let instance = &mut self.runtime.instances[slot.index()];
         if instance.life != Life::Running || instance.attempt != attempt {
             return;
         }
-        let exit = Exit { at: self.now, ..exit };
+        let exit = Exit { at: self.now, ..exit.clone() };
         instance.life = Life::Exited(exit.clone());
         instance.stop = instance.stop.step(StopInput::Exited, self.now).state;
         let (stops, hooks) = (std::mem::take(&mut instance.stop_calls), std::mem::take(&mut instance.hook_calls));
@@ -210,7 +211,7 @@ impl World {
         }
         for index in 0..self.runtime.instances.len() {
             let (slot, attempt) = (Slot::new(index), self.runtime.instances[index].attempt);
-            self.process_left(slot, attempt, Exit::with_code(137, self.now));
+            self.process_left(slot, attempt, &Exit::with_code(137, self.now));
         }
         self.answer(incarnation, Input::SandboxStopped { call: id });
     }

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
 use lifecycle::grace::Asked;
 use lifecycle::moment::Moment;
 use lifecycle::stop::StopInput;
@@ -42,7 +41,7 @@ pub enum What {
 pub struct World {
     pub now: Moment,
     pub dice: Dice,
-    pub pod: Pod,
+    pub plan: Plan,
     pub recovery: Recovery,
     pub processes: Vec<Process>,
     pub faults: Faults,
@@ -76,14 +75,15 @@ impl World {
         let mut dice = Dice::new(seed);
         let scenario = Scenario::new(&mut dice);
         let plan = Plan::of_pod(&scenario.pod, PlanSettings::default());
+        let finalizers = scenario.pod.metadata.finalizers.as_ref().map_or(0, Vec::len);
         let mut world = World {
             now: Moment::from_millis(0),
             dice,
-            object: Object::new(scenario.pod.clone()),
+            object: Object::new(scenario.pod),
             runtime: Runtime::new(scenario.processes.len()),
             agent: Agent::new(&scenario.faults.agent_dies_after),
-            check: Check::new(&plan, &scenario.faults),
-            pod: scenario.pod,
+            check: Check::new(&plan, &scenario.faults, finalizers),
+            plan,
             recovery: scenario.recovery,
             processes: scenario.processes,
             faults: scenario.faults,
@@ -138,8 +138,7 @@ impl World {
         if self.runtime.anything_runs() {
             self.check.fail("the pod has ended, but a container runs".to_owned());
         }
-        let marked = self.object.latest().metadata.deletion_timestamp.is_some();
-        if marked && self.object.exists() {
+        if self.object.is_marked() && self.object.exists() && !self.check.is_held() {
             self.check.fail("the pod has ended, but its deleted object is still there".to_owned());
         }
     }
@@ -169,7 +168,7 @@ impl World {
                     self.start_process(slot, attempt);
                 }
             }
-            What::Leaves { slot, attempt, exit } => self.process_left(slot, attempt, exit),
+            What::Leaves { slot, attempt, exit } => self.process_left(slot, attempt, &exit),
             What::KillDue { slot } => self.step_stop(slot, StopInput::TimePassed),
             What::HookEnds { slot, call, fails } => self.hook_ends(slot, call, fails),
             What::RuntimeRestarts => self.runtime_goes_down(),
@@ -191,20 +190,36 @@ impl World {
     fn caller_acts(&mut self, caller: Caller) {
         self.note(|| format!("caller: {caller:?}"));
         match caller {
-            Caller::Delete(grace) => match self.object.delete(grace, self.now) {
-                Deleted::NotFound | Deleted::Unchanged => {}
-                Deleted::Marked | Deleted::Removed => {
-                    let delay = self.latency();
-                    self.after(delay, What::AgentHears);
-                }
-            },
+            Caller::Delete(grace) => {
+                let deleted = self.object.delete(grace, self.now);
+                self.object_changed(deleted);
+            }
+            Caller::RemoveFinalizer => {
+                let removed = self.object.remove_finalizer();
+                self.check.finalizer_removed();
+                self.object_changed(removed);
+            }
             Caller::Evict(seconds) => self.node_asks(CauseKind::Evict, seconds),
             Caller::ShutDown(seconds) => self.node_asks(CauseKind::NodeShutdown, seconds),
         }
     }
 
+    /// Whoever watches the object hears of it, some time later.
+    pub fn object_changed(&mut self, what: Deleted) {
+        match what {
+            Deleted::NotFound | Deleted::Unchanged => {}
+            Deleted::Marked | Deleted::Removed => {
+                if what == Deleted::Removed {
+                    self.check.object_removed();
+                }
+                let delay = self.latency();
+                self.after(delay, What::AgentHears);
+            }
+        }
+    }
+
     fn node_asks(&mut self, kind: CauseKind, seconds: i64) {
-        let asked = Asked { override_seconds: Some(seconds), ..spec_grace(&self.pod) };
+        let asked = Asked { override_seconds: Some(seconds), ..spec_grace(self.object.latest()) };
         self.agent_asked(Request::new(kind, asked));
     }
 
@@ -254,12 +269,11 @@ impl World {
 
     fn describe(&mut self) {
         let Some(trace) = &mut self.trace else { return };
-        let plan = Plan::of_pod(&self.pod, PlanSettings::default());
-        for (slot, process) in plan.slots().zip(&self.processes) {
-            let c = plan.container(slot);
+        for (slot, process) in self.plan.slots().zip(&self.processes) {
+            let c = self.plan.container(slot);
             trace.push(format!("{slot:?} {} {:?} rank {} {:?} {process:?}", c.name, c.role, c.rank, c.hook));
         }
-        let grace = self.pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+        let grace = self.object.latest().spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
         trace.push(format!("grace {grace:?} recovery {:?} {:?}", self.recovery, self.faults));
     }
 }

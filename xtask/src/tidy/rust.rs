@@ -10,13 +10,17 @@ const TABLE_MARK: &str = "// tidy: table";
 
 /// Crates that decide and do nothing else.
 const PURE: [&str; 2] = ["crates/model/src/", "crates/lifecycle/src/"];
-const IMPURE: [(&str, &str); 9] = [
+const IMPURE: [(&str, &str); 12] = [
     ("Instant::now", "reads a clock"),
     ("SystemTime", "reads a clock"),
     ("Timestamp::now", "reads a clock"),
     ("Zoned::now", "reads a clock"),
     ("std::fs", "does IO"),
-    ("std::net", "does IO"),
+    // Addresses are plain values; sockets are not.
+    ("TcpStream", "does IO"),
+    ("TcpListener", "does IO"),
+    ("UdpSocket", "does IO"),
+    ("ToSocketAddrs", "does IO"),
     ("std::process", "does IO"),
     ("tokio", "is async"),
     ("rand::", "is random"),

@@ -4,7 +4,7 @@
 //! validating step denies on errors, the mutating step runs before other injectors and overlooks names it does not
 //! know yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, PodSpec};
 use thiserror::Error;
@@ -147,14 +147,14 @@ fn annotation_of<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
 }
 
 fn refuse_foreign_names(spec: &PodSpec, annotated: &BTreeMap<String, i32>, errors: &mut Vec<RankError>) {
-    let init = spec.init_containers.as_deref().unwrap_or_default();
-    let ephemeral = spec.ephemeral_containers.as_deref().unwrap_or_default();
-    let regular: std::collections::HashSet<&str> = spec.containers.iter().map(|c| c.name.as_str()).collect();
+    let init: HashSet<&str> = spec.init_containers.iter().flatten().map(|c| c.name.as_str()).collect();
+    let ephemeral: HashSet<&str> = spec.ephemeral_containers.iter().flatten().map(|c| c.name.as_str()).collect();
+    let regular: HashSet<&str> = spec.containers.iter().map(|c| c.name.as_str()).collect();
     for name in annotated.keys().filter(|name| !regular.contains(name.as_str())) {
         let container = name.clone();
-        errors.push(if init.iter().any(|c| c.name == *name) {
+        errors.push(if init.contains(name.as_str()) {
             RankError::InitContainer { container }
-        } else if ephemeral.iter().any(|c| c.name == *name) {
+        } else if ephemeral.contains(name.as_str()) {
             RankError::EphemeralContainer { container }
         } else {
             RankError::UnknownContainer { container }

@@ -24,8 +24,8 @@ pub(super) fn to_the_end(plan: &Plan, grace: Grace, assumptions: &Assumptions) -
     let seconds = i64::try_from(grace.requested_seconds()).unwrap_or(i64::MAX);
     let request = Request::delete(Asked { deletion_seconds: Some(seconds), ..Asked::default() });
     let first = begin(plan.clone(), request, &observed, Recovery::Anew, start);
-    let mut world =
-        World { assumptions, due: BinaryHeap::new(), facts: vec![], exits: vec![None; plan.len()], wake: None };
+    let exits = vec![None; plan.len()];
+    let mut world = World { assumptions, due: BinaryHeap::new(), facts: vec![], exits, wake: None, time_over: false };
     let mut state = world.take(first, start);
     while let Some((now, input)) = world.next(&state) {
         let next = step(state, input, now);
@@ -48,12 +48,14 @@ struct World<'a> {
     /// The fact by which each container ends, so that a sooner one replaces it.
     exits: Vec<Option<(Moment, usize)>>,
     wake: Option<Moment>,
+    /// Whether even a deadline that is never reached has been.
+    time_over: bool,
 }
 
 impl World<'_> {
     fn take(&mut self, step: Step, now: Moment) -> Termination {
-        for effect in step.effects {
-            self.carry_out(&effect, &step.state, now);
+        for effect in &step.effects {
+            self.carry_out(effect, &step.state, now);
         }
         self.wake = step.wake_at;
         step.state
@@ -66,7 +68,10 @@ impl World<'_> {
         }
         let fact = self.due.peek().map(|Reverse((at, _))| *at);
         match (fact, self.wake) {
-            (None, None) => None,
+            (None, None) => {
+                let before = std::mem::replace(&mut self.time_over, true);
+                (!before).then_some((Moment::NEVER, Input::TimePassed))
+            }
             (Some(at), wake) if wake.is_none_or(|wake| at <= wake) => {
                 let Reverse((at, index)) = self.due.pop()?;
                 Some((at, self.facts[index].take().unwrap_or(Input::TimePassed)))

@@ -72,6 +72,18 @@ fn an_endless_grace_is_foretold_too() {
     assert_eq!(forecast.end_millis, 5_000);
 }
 
+/// Nobody waits that long, but nobody is told that the container is gone at once either.
+#[test]
+fn a_hook_that_hangs_through_an_endless_grace_hangs_until_the_end_of_time() {
+    let exec = Hook::Exec { command: vec!["/drain".into()] };
+    let plan = plan(vec![container("web", Role::Regular, 0, Some(exec)), container("proxy", Role::Sidecar, 0, None)]);
+    let forecast = forecast(&plan, Grace::from_seconds(i64::MAX), &Assumptions::everything_hangs());
+    assert_eq!(
+        brief(&forecast),
+        [("web".into(), i64::MAX, i64::MAX, true), ("proxy".into(), i64::MAX, i64::MAX, true)]
+    );
+}
+
 #[test]
 fn a_pod_of_ten_thousand_containers_is_foretold() {
     let mut containers: Vec<PlannedContainer> = (0..5_000)

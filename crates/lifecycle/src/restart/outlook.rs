@@ -72,7 +72,12 @@ mod tests {
 
     /// A pod with the main container `a`, the init container `i` and the sidecar `s`.
     fn pod(policy: &str, main: &Value, init: &Value, sidecar: &Value) -> Outlook {
-        let status = |name: &str, state: &Value| json!({"name": name, "image": "", "imageID": "", "ready": false, "restartCount": 0, "state": state});
+        let status = |name: &str, state: &Value| {
+            let counters = json!({"image": "", "imageID": "", "ready": false, "restartCount": 0});
+            let mut status = json!({"name": name, "state": state});
+            status.as_object_mut().unwrap().extend(counters.as_object().unwrap().clone());
+            status
+        };
         let pod = json!({
             "spec": {
                 "restartPolicy": policy,

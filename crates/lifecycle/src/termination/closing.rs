@@ -62,38 +62,47 @@ impl Closing {
 
     pub(super) fn step(mut self: Box<Self>, input: Input, now: Moment) -> Step {
         match input {
-            Input::SandboxStopped { call } => self.done(ClosingStep::StopSandbox, call),
-            Input::StatusPublished { call } => self.done(ClosingStep::PublishStatus, call),
-            Input::VolumesTornDown { call } => self.done(ClosingStep::TearDownVolumes, call),
-            Input::ObjectDeleted { call } => self.done(ClosingStep::DeleteObject, call),
+            Input::SandboxStopped { call } => self.done(ClosingStep::StopSandbox, call, now),
+            Input::StatusPublished { call } => self.done(ClosingStep::PublishStatus, call, now),
+            Input::VolumesTornDown { call } => self.done(ClosingStep::TearDownVolumes, call, now),
+            Input::ObjectDeleted { call } => self.done(ClosingStep::DeleteObject, call, now),
             Input::ContainersObserved { call, observations } => self.observed(call, &observations, now),
             Input::SandboxStopFailed { call, error }
             | Input::StatusPublishFailed { call, error }
             | Input::VolumeTeardownFailed { call, error }
             | Input::ObjectDeleteFailed { call, error }
             | Input::ListFailed { call, error } => self.failed(call, error, now),
-            Input::ObjectVanished => self.vanished(),
+            Input::ObjectVanished => self.vanished(now),
             Input::Requested(request) => {
                 self.common.note_request(&request);
-                self.rest(vec![])
+                self.rest(vec![], now)
             }
             Input::ContainerExited { slot, attempt, exit } => {
                 let container = &mut self.common.containers[slot.index()];
                 if container.attempt == Some(attempt) && container.ledger.exit.is_none() {
                     container.ledger.exit = Some(exit);
                 }
-                self.rest(vec![])
+                self.rest(vec![], now)
             }
             Input::RuntimeRestarted { epoch } => {
                 self.common.note_runtime_epoch(epoch);
-                self.rest(vec![])
+                self.rest(vec![], now)
             }
-            Input::TimePassed => self.retry_when_due(now),
-            Input::HookFinished { .. } | Input::StopSucceeded { .. } | Input::StopFailed { .. } => self.rest(vec![]),
+            Input::HookFinished { .. } | Input::StopSucceeded { .. } | Input::StopFailed { .. } | Input::TimePassed => {
+                self.rest(vec![], now)
+            }
         }
     }
 
-    fn rest(self: Box<Self>, effects: Vec<Effect>) -> Step {
+    /// Stays in this step, and tries again what is due.
+    fn rest(mut self: Box<Self>, mut effects: Vec<Effect>, now: Moment) -> Step {
+        if let Doing::RetryAt { at, failures } = self.doing
+            && at <= now
+        {
+            let call = self.common.call();
+            self.doing = Doing::Call { call, failures };
+            effects.push(effect(self.at, call));
+        }
         let wake_at = match self.doing {
             Doing::RetryAt { at, .. } => Some(at),
             Doing::Call { .. } => None,
@@ -105,9 +114,9 @@ impl Closing {
         matches!(self.doing, Doing::Call { call: asked, .. } if asked == call)
     }
 
-    fn done(mut self: Box<Self>, step: ClosingStep, call: CallId) -> Step {
+    fn done(mut self: Box<Self>, step: ClosingStep, call: CallId, now: Moment) -> Step {
         if self.at != step || !self.is_answer(call) {
-            return self.rest(vec![]);
+            return self.rest(vec![], now);
         }
         if step == ClosingStep::DeleteObject {
             if broken(Mutation::DeletedTwice) && self.common.started_at < self.common.deadline {
@@ -120,7 +129,7 @@ impl Closing {
     }
 
     /// The step after this one that applies to this object.
-    fn next(self: Box<Self>, effects: Vec<Effect>) -> Step {
+    fn next(self, effects: Vec<Effect>) -> Step {
         let object = self.common.object;
         let next = match (self.at, object) {
             (ClosingStep::StopSandbox, _) => Some(ClosingStep::Verify),
@@ -145,9 +154,9 @@ impl Closing {
     fn observed(self: Box<Self>, call: Option<CallId>, observations: &[Observation], now: Moment) -> Step {
         let answers = call.is_none_or(|call| self.at == ClosingStep::Verify && self.is_answer(call));
         if !answers {
-            return self.rest(vec![]);
+            return self.rest(vec![], now);
         }
-        let newer = |seen: &&Observation| {
+        let runs = |seen: &Observation| {
             let known = self.common.containers[seen.slot.index()].attempt;
             match seen.state {
                 // A list asked for after the last exit is true; one that came by itself may be older than the exit.
@@ -155,11 +164,12 @@ impl Closing {
                 Observed::Exited(_) | Observed::Absent => false,
             }
         };
-        let running: Vec<Observation> = observations.iter().filter(newer).cloned().collect();
-        if !running.is_empty() {
-            return Stopping::reopen(self.common, &running, now);
+        if observations.iter().any(runs) {
+            let news = observations.iter().filter(|seen| runs(seen) || matches!(seen.state, Observed::Exited(_)));
+            let news: Vec<Observation> = news.cloned().collect();
+            return Stopping::reopen(self.common, news, now);
         }
-        if call.is_some() { self.next(vec![]) } else { self.rest(vec![]) }
+        if call.is_some() { self.next(vec![]) } else { self.rest(vec![], now) }
     }
 
     fn failed(mut self: Box<Self>, call: CallId, error: String, now: Moment) -> Step {
@@ -173,30 +183,18 @@ impl Closing {
                     }
                     ClosingStep::PublishStatus | ClosingStep::TearDownVolumes | ClosingStep::DeleteObject => vec![],
                 };
-                self.rest(effects)
+                self.rest(effects, now)
             }
-            Doing::Call { .. } | Doing::RetryAt { .. } => self.rest(vec![]),
-        }
-    }
-
-    fn retry_when_due(mut self: Box<Self>, now: Moment) -> Step {
-        match self.doing {
-            Doing::RetryAt { at, failures } if at <= now => {
-                let call = self.common.call();
-                self.doing = Doing::Call { call, failures };
-                let effects = vec![effect(self.at, call)];
-                self.rest(effects)
-            }
-            Doing::RetryAt { .. } | Doing::Call { .. } => self.rest(vec![]),
+            Doing::Call { .. } | Doing::RetryAt { .. } => self.rest(vec![], now),
         }
     }
 
     /// Nobody is left to publish for, and nothing to delete.
-    fn vanished(mut self: Box<Self>) -> Step {
+    fn vanished(mut self: Box<Self>, now: Moment) -> Step {
         self.common.object = ObjectFate::Vanished;
         match self.at {
             ClosingStep::PublishStatus | ClosingStep::DeleteObject => self.next(vec![]),
-            ClosingStep::StopSandbox | ClosingStep::Verify | ClosingStep::TearDownVolumes => self.rest(vec![]),
+            ClosingStep::StopSandbox | ClosingStep::Verify | ClosingStep::TearDownVolumes => self.rest(vec![], now),
         }
     }
 }

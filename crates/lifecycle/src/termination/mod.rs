@@ -167,7 +167,7 @@ impl Common {
         Common {
             containers,
             causes: vec![request.cause],
-            object: ObjectFate::from(request.object),
+            object: ObjectFate::asked(request.object, plan.scope()),
             grace,
             started_at: now,
             deadline: now + grace.effective(),
@@ -193,8 +193,8 @@ impl Common {
         if !self.causes.contains(&request.cause) {
             self.causes.push(request.cause.clone());
         }
-        if self.object == ObjectFate::Keep && self.plan.scope() == Scope::WholePod {
-            self.object = ObjectFate::from(request.object);
+        if self.object == ObjectFate::Keep {
+            self.object = ObjectFate::asked(request.object, self.plan.scope());
         }
     }
 
@@ -212,12 +212,15 @@ impl Common {
     }
 }
 
-impl From<ObjectIntent> for ObjectFate {
-    fn from(intent: ObjectIntent) -> Self {
-        match intent {
-            ObjectIntent::Keep => ObjectFate::Keep,
-            ObjectIntent::Delete => ObjectFate::Delete,
-            ObjectIntent::Absent => ObjectFate::Vanished,
+impl ObjectFate {
+    /// The end of one container never takes the pod's object with it.
+    const fn asked(intent: ObjectIntent, scope: Scope) -> ObjectFate {
+        match (intent, scope) {
+            (ObjectIntent::Delete, Scope::WholePod) => ObjectFate::Delete,
+            (ObjectIntent::Absent, Scope::WholePod) => ObjectFate::Vanished,
+            (ObjectIntent::Keep, _) | (ObjectIntent::Delete | ObjectIntent::Absent, Scope::OneContainer) => {
+                ObjectFate::Keep
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Who ends in which order and how: everything about a termination that is known before it begins.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::core::v1::{Container, Lifecycle, Pod};
 use model::gates::FeatureGates;
 use model::signal::Signal;
@@ -45,15 +47,15 @@ pub struct PlannedContainer {
     pub signal: StopSignal,
 }
 
-/// The plan of a termination. Ranks are frozen in it.
+/// The plan of a termination. Ranks are frozen in it; nothing changes it, so that copies share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "SavedPlan", into = "SavedPlan")]
 pub struct Plan {
     scope: Scope,
     reserve: Reserve,
-    containers: Vec<PlannedContainer>,
-    stages: Vec<Stage>,
-    stage_of: Vec<u32>,
+    containers: Arc<[PlannedContainer]>,
+    stages: Arc<[Stage]>,
+    stage_of: Arc<[u32]>,
     ranks: usize,
 }
 
@@ -114,6 +116,7 @@ impl Plan {
             }
         }
         let ranks = stages.iter().filter(|stage| matches!(stage.kind, StageKind::Rank(_))).count();
+        let (containers, stages, stage_of) = (containers.into(), stages.into(), stage_of.into());
         Plan { scope, reserve, containers, stages, stage_of, ranks }
     }
 
@@ -214,6 +217,6 @@ impl From<SavedPlan> for Plan {
 
 impl From<Plan> for SavedPlan {
     fn from(plan: Plan) -> SavedPlan {
-        SavedPlan { scope: plan.scope, reserve: plan.reserve, containers: plan.containers }
+        SavedPlan { scope: plan.scope, reserve: plan.reserve, containers: plan.containers.to_vec() }
     }
 }

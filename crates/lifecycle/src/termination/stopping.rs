@@ -55,13 +55,19 @@ impl Stopping {
     }
 
     /// Back from closing: something runs after all, and its turn has long come.
-    pub(super) fn reopen(common: Common, running: &[Observation], now: Moment) -> Step {
+    pub(super) fn reopen(common: Common, news: Vec<Observation>, now: Moment) -> Step {
         let mut stopping = Box::new(Stopping::idle(common));
         let mut effects = vec![];
         stopping.released = stopping.common.plan.stages().len();
         stopping.expired = now >= stopping.common.deadline;
-        for seen in running {
-            stopping.new_instance(seen.slot, seen.attempt, now, &mut effects);
+        for seen in news {
+            match seen.state {
+                Observed::Running | Observed::AlreadyStopping { .. } => {
+                    stopping.new_instance(seen.slot, seen.attempt, now, &mut effects);
+                }
+                Observed::Exited(exit) => stopping.exited(seen.slot, seen.attempt, exit, now),
+                Observed::Absent => {}
+            }
         }
         stopping.conclude(effects, now)
     }

@@ -1,5 +1,6 @@
 //! The machine, rule by rule: each test is one documented statement.
 
+mod closing;
 mod driver;
 mod order;
 mod recovery;

@@ -275,7 +275,7 @@ impl Stopping {
         }
         for slot in self.common.plan.slots() {
             let ContainerState::Stopping { since, kill_at, .. } = self.container(slot).state else { continue };
-            let sooner = self.common.deadline.max(since + STOP_FLOOR);
+            let sooner = self.common.deadline.max(since + STOP_FLOOR).max(now);
             if sooner < kill_at && !broken(Mutation::ShorteningIgnored) {
                 self.call_stop(slot, since, sooner, fx);
             }

@@ -7,7 +7,6 @@ mod resources;
 mod scheduling;
 mod security;
 mod spec;
-mod speed;
 mod status;
 mod template;
 mod update;

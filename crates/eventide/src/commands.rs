@@ -1,0 +1,4 @@
+//! One file per command, named as on the command line.
+
+pub mod completions;
+pub mod explain;

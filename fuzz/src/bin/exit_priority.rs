@@ -1,0 +1,4 @@
+//! The `exit_priority` target under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::exit_priority(data));

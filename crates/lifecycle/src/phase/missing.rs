@@ -32,16 +32,17 @@ pub fn without_instance(pod: &Pod, container: &Container, old: Option<&Container
     };
     let Some(old) = old else { return fresh(Awaited::FirstStart) };
     let state = old.state.as_ref();
+    let has_ended = state.is_some_and(|state| state.terminated.is_some());
     if is_restarting_all(pod) && state.is_none_or(|state| state.waiting.is_none()) {
         let reason = WaitingReason::RestartingAllContainers;
         return ContainerStatus {
             state: Some(waits(reason, Some(REMOVED_TO_RESTART))),
             last_state: Some(unseen_end(reason.name(), REMOVED_TO_RESTART)),
             restart_count: old.restart_count.saturating_add(1),
-            ..fresh(Awaited::RestartOfAll)
+            ..if has_ended { old.clone() } else { fresh(Awaited::RestartOfAll) }
         };
     }
-    if state.is_some_and(|state| state.terminated.is_some()) {
+    if has_ended {
         return old.clone();
     }
     let mut status = ContainerStatus {

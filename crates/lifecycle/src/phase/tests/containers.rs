@@ -65,8 +65,10 @@ fn a_vanished_container_that_was_not_running_tells_nothing_new() {
 #[test]
 fn a_container_removed_so_that_all_start_anew_says_so() {
     let pod = restarting_all(Builder::new("Always").main("a", Is::Running).0);
-    for old in [Is::Running, Is::Exited(7)] {
-        let new = vanished(&pod, Some(&status("a", old)));
+    for (old, image_id) in [(Is::Running, ""), (Is::Exited(7), "sha256:1")] {
+        let old = ContainerStatus { image_id: "sha256:1".into(), ..status("a", old) };
+        let new = vanished(&pod, Some(&old));
+        assert_eq!(new.image_id, image_id);
         assert_eq!((waits_for(&new), new.restart_count), (Some("RestartingAllContainers"), 1));
         let expected = "The container is removed because RestartAllContainers in place";
         assert_eq!(ended(new.last_state.as_ref()), Some(("RestartingAllContainers", expected, 137)));

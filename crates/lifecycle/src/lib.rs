@@ -9,6 +9,7 @@
 //! | [`deletion`] | what a delete request does to a stored pod |
 //! | [`grace`] | how long a pod or a container may take |
 //! | [`exit_order`] | who ends before whom: ranks, reserve, native sidecars |
+//! | [`eviction`] | what an eviction by policy gives a pod, and what it says |
 //! | [`hook`] | what a lifecycle hook is, and which hooks can only fail |
 //! | [`stop`] | how one process is stopped: signal, wait, kill, and whose signal it is |
 //! | [`termination`] | how a whole pod ends, step by step |
@@ -18,6 +19,7 @@
 //! | [`phase`] | what phase and conditions a pod shows |
 
 pub mod deletion;
+pub mod eviction;
 pub mod exit_order;
 pub mod findings;
 pub mod forecast;

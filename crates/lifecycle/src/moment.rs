@@ -7,6 +7,8 @@ use std::fmt;
 use std::ops::Add;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
 
 /// A point in time.
@@ -24,6 +26,11 @@ impl Moment {
 
     pub const fn millis(self) -> i64 {
         self.0
+    }
+
+    /// The moment as objects show it: to the second.
+    pub fn whole_second(self) -> Time {
+        Time(Timestamp::from_second(self.0.div_euclid(1000)).unwrap_or(Timestamp::MAX))
     }
 
     /// How long after `earlier` this is; zero if it is not after it.

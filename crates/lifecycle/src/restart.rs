@@ -2,11 +2,15 @@
 //!
 //! A container's own rules come first, then its own policy, then the pod's. Once a pod is ending nothing starts.
 
+mod outlook;
+
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Container, ContainerRestartRule, PodSpec};
 
 use crate::moment::Moment;
+
+pub use outlook::{Outlook, outlook};
 
 /// The first pause between an exit and the next start.
 pub const FIRST_PAUSE: Duration = Duration::from_secs(10);
@@ -63,6 +67,12 @@ pub fn after_probe_failure(container: &Container, spec: &PodSpec, life: PodLife)
     }
 }
 
+/// Whether a container must be made anew because its definition changed in place: only name and image count, as nothing
+/// else of a running container can change.
+pub fn definition_changed(made_from: &Container, wanted: &Container) -> bool {
+    (&made_from.name, &made_from.image) != (&wanted.name, &wanted.image)
+}
+
 fn applies(rule: &ContainerRestartRule, exit_code: i32) -> bool {
     let Some(codes) = &rule.exit_codes else { return false };
     let listed = codes.values.as_deref().unwrap_or_default().contains(&exit_code);
@@ -104,7 +114,7 @@ impl BackOff {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::ContainerRestartRuleOnExitCodes;
+    use k8s_openapi::api::core::v1::{ContainerRestartRuleOnExitCodes, Lifecycle};
 
     use super::*;
 
@@ -162,6 +172,17 @@ mod tests {
         let sidecar = container(Some("Always"), &[("Restart", "NotIn", &[])]);
         assert_eq!(after_exit(&sidecar, &spec("Always"), 1, PodLife::Ending), AfterExit::StayDown);
         assert_eq!(after_probe_failure(&sidecar, &spec("Always"), PodLife::Ending), AfterExit::StayDown);
+    }
+
+    /// 3.7.6
+    #[test]
+    fn only_name_and_image_make_a_container_another_one() {
+        let old = Container { name: "c".into(), image: Some("i:1".into()), ..Container::default() };
+        let policy = Container { restart_policy: Some("Never".into()), ..old.clone() };
+        let hooked = Container { lifecycle: Some(Lifecycle::default()), ..policy };
+        assert!(!definition_changed(&old, &hooked));
+        assert!(definition_changed(&old, &Container { image: Some("i:2".into()), ..old.clone() }));
+        assert!(definition_changed(&old, &Container { name: "d".into(), ..old.clone() }));
     }
 
     #[test]

@@ -11,15 +11,28 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 
+use crate::qos::{QosClass, is_pod_resource};
 use crate::quantity::Quantity;
 use crate::validation::{aggregate, pin_metadata, same};
 
 type Labels = BTreeMap<String, String>;
 
-/// A new pod is pending, in its first generation, and says nothing else about its status.
+/// A new pod is pending, in its first generation, and its status says nothing but its class, and what keeps it from
+/// being scheduled.
 pub fn prepare_for_create(pod: &mut Pod) {
     pod.metadata.generation = Some(1);
-    pod.status = Some(PodStatus { phase: Some("Pending".to_owned()), ..PodStatus::default() });
+    prepare_new_spec(pod);
+    let spec = pod.spec.as_ref();
+    let gated = spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty());
+    pod.status = Some(PodStatus {
+        phase: Some("Pending".to_owned()),
+        conditions: gated.then(|| vec![gated_condition()]),
+        qos_class: Some(spec.map_or(QosClass::BestEffort, QosClass::of).name().to_owned()),
+        ..PodStatus::default()
+    });
+}
+
+fn prepare_new_spec(pod: &mut Pod) {
     let Some(spec) = &mut pod.spec else { return };
     let labels = pod.metadata.labels.clone().unwrap_or_default();
     if let Some(affinity) = &mut spec.affinity {
@@ -31,9 +44,6 @@ pub fn prepare_for_create(pod: &mut Pod) {
     }
     fill_pod_resources(spec);
     drop_unavailable_fields(spec, None);
-    if spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()) {
-        pod.status.get_or_insert_default().conditions = Some(vec![gated_condition()]);
-    }
 }
 
 /// An update keeps the status, and a change of the spec begins a new generation.
@@ -165,11 +175,6 @@ fn fill_pod_resources(spec: &mut PodSpec) {
 
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
-}
-
-/// The resources that a pod can have as a whole.
-fn is_pod_resource(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || is_huge_pages(name)
 }
 
 fn fill_huge_page_limits(resources: &mut ResourceRequirements, spec: &PodSpec) {

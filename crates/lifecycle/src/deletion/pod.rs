@@ -10,7 +10,6 @@
 //! | terminating | shorter, > 0 | deadline moved earlier, counted from the first request, never before now |
 //! | terminating | 0 | marked with 0 and removed, or kept for its finalizers |
 
-use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use thiserror::Error;
@@ -42,7 +41,7 @@ pub struct Marks {
 impl Marks {
     /// Writes the marks. Times in objects are whole seconds.
     pub fn apply(&self, metadata: &mut ObjectMeta) {
-        metadata.deletion_timestamp = Some(whole_second(self.deletion_timestamp));
+        metadata.deletion_timestamp = Some(self.deletion_timestamp.whole_second());
         metadata.deletion_grace_period_seconds = Some(self.grace_seconds);
         metadata.generation = self.generation;
         metadata.finalizers = if self.finalizers.is_empty() { None } else { Some(self.finalizers.clone()) };
@@ -164,11 +163,6 @@ fn finalizers_after(metadata: &ObjectMeta, options: &DeleteOptions) -> Vec<Strin
 
 const fn at_least_zero(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }
-}
-
-fn whole_second(moment: Moment) -> Time {
-    let seconds = moment.millis().div_euclid(1000);
-    Time(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
 }
 
 #[cfg(test)]

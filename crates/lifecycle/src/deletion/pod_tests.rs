@@ -31,7 +31,7 @@ fn terminating(stored_grace: Option<i64>, ago: i64) -> Pod {
     pod.metadata.generation = Some(2);
     pod.metadata.deletion_grace_period_seconds = stored_grace;
     let grace = stored_grace.map_or(0, |grace| grace.max(0));
-    pod.metadata.deletion_timestamp = Some(whole_second(at(grace - ago)));
+    pod.metadata.deletion_timestamp = Some(at(grace - ago).whole_second());
     pod
 }
 

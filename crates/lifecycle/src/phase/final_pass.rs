@@ -1,13 +1,12 @@
 //! The last look at a pod that is over: no container stays undecided, and the phase is terminal.
 
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
 
-use super::{Phase, View};
+use super::missing::{NOT_LOCATED, unseen_end};
+use super::{Phase, View, is_sidecar};
 
 /// The reason of a container whose end nobody saw.
 pub const STATUS_UNKNOWN_REASON: &str = "ContainerStatusUnknown";
-
-const NOT_LOCATED: &str = "The container could not be located when the pod was terminated";
 
 /// Decides what is still open in the status of a pod that is over. Static pods keep their phase.
 pub fn final_pass(pod: &mut Pod, view: View) {
@@ -36,7 +35,7 @@ pub fn has_initialized(pod: &Pod) -> bool {
     let statuses = status.and_then(|status| status.init_container_statuses.as_deref()).unwrap_or_default();
     let Some(last) = statuses.last() else { return false };
     let Some(container) = init.iter().find(|container| container.name == last.name) else { return false };
-    if container.restart_policy.as_deref() == Some("Always") {
+    if is_sidecar(container) {
         return last.started == Some(true) && last.state.as_ref().is_some_and(|state| state.running.is_some());
     }
     let succeeded = |state: &Option<ContainerState>| {
@@ -54,11 +53,5 @@ fn end_unseen(status: &mut ContainerStatus) {
     if status.state.as_ref().is_some_and(|state| state.terminated.is_some()) {
         return;
     }
-    let terminated = ContainerStateTerminated {
-        reason: Some(STATUS_UNKNOWN_REASON.to_owned()),
-        message: Some(NOT_LOCATED.to_owned()),
-        exit_code: 137,
-        ..ContainerStateTerminated::default()
-    };
-    status.state = Some(ContainerState { terminated: Some(terminated), ..ContainerState::default() });
+    status.state = Some(unseen_end(STATUS_UNKNOWN_REASON, NOT_LOCATED));
 }

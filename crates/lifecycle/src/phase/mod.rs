@@ -1,20 +1,28 @@
 //! What phase and conditions a pod shows, while it lives, while it ends and afterwards.
 //!
 //! [`of_pod`] reads container statuses, [`merged`] and [`published`] keep a terminal phase from changing or from
-//! showing too early, [`final_pass`] leaves no container undecided once a pod is over.
+//! showing too early, [`final_pass`] leaves no container undecided once a pod is over. What else the status says is
+//! decided by [`conditions`], [`outcome`], [`missing`], [`waiting`] and [`termination_message`].
 
+pub mod conditions;
 mod final_pass;
+pub mod missing;
+mod outcome;
 mod reasons;
+mod termination_message;
+mod waiting;
 
 use k8s_openapi::api::core::v1::{Container, ContainerState, ContainerStatus, Pod, PodSpec, PodStatus};
 
 use crate::restart::{AfterExit, by_policy};
 
 pub use final_pass::{STATUS_UNKNOWN_REASON, final_pass, has_initialized};
+pub use outcome::{Explanation, Outcome, outcome, preserved};
 pub use reasons::{CauseStatus, Disruption, ReadyCondition, cause_status, exit_reason, ready_when_over};
-
-/// The reason of containers that stopped because a rule restarts them all.
-const RESTARTING_ALL: &str = "RestartingAllContainers";
+pub use termination_message::{
+    FILE_BYTES_MAX, LOG_BYTES_MAX, LOG_LINES_MAX, MessagePolicy, MessageSources, termination_message,
+};
+pub use waiting::{Awaited, WaitingReason};
 
 /// A pod's phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +132,7 @@ impl InitCount {
         let statuses = status.init_container_statuses.as_deref().unwrap_or_default();
         for container in spec.init_containers.as_deref().unwrap_or_default() {
             let status = statuses.iter().find(|status| status.name == container.name);
-            if container.restart_policy.as_deref() == Some("Always") {
+            if is_sidecar(container) {
                 count.add_sidecar(status);
             } else {
                 count.add_plain(container, spec, status);
@@ -197,7 +205,7 @@ impl MainCount {
 }
 
 /// What a status says in the only terms that matter here.
-enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     Unknown,
     Running,
     /// Never started so far.
@@ -210,7 +218,7 @@ enum Seen<'a> {
 }
 
 impl Seen<'_> {
-    fn of(status: Option<&ContainerStatus>) -> Seen<'_> {
+    pub(crate) fn of(status: Option<&ContainerStatus>) -> Seen<'_> {
         let Some(status) = status else { return Seen::Unknown };
         let Some(state) = &status.state else { return Seen::Unknown };
         if state.running.is_some() {
@@ -227,8 +235,14 @@ impl Seen<'_> {
     }
 }
 
-fn will_restart(container: &Container, spec: &PodSpec, exit_code: i32, reason: Option<&str>) -> bool {
-    reason == Some(RESTARTING_ALL) || by_policy(container, spec, exit_code) != AfterExit::StayDown
+/// Whether an init container is a native sidecar.
+pub(crate) fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+pub(crate) fn will_restart(container: &Container, spec: &PodSpec, exit_code: i32, reason: Option<&str>) -> bool {
+    reason == Some(WaitingReason::RestartingAllContainers.name())
+        || by_policy(container, spec, exit_code) != AfterExit::StayDown
 }
 
 #[cfg(test)]

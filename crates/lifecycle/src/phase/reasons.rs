@@ -33,6 +33,7 @@ pub fn cause_status(cause: &Cause) -> Option<CauseStatus> {
     };
     match cause.kind {
         CauseKind::Evict => failed("Evicted", &cause.message, Some(&cause.message)),
+        CauseKind::StorageLimitExceeded => failed("Evicted", &cause.message, None),
         CauseKind::Preempt => failed("Preempting", PREEMPTED, Some(PREEMPTED_CONDITION)),
         CauseKind::NodeShutdown => failed("Terminated", SHUTDOWN, Some(SHUTDOWN)),
         CauseKind::DeadlineExceeded => failed("DeadlineExceeded", DEADLINE, None),
@@ -44,6 +45,7 @@ pub fn cause_status(cause: &Cause) -> Option<CauseStatus> {
         | CauseKind::LivenessFailed
         | CauseKind::StartupFailed
         | CauseKind::PostStartFailed
+        | CauseKind::StateUnknown
         | CauseKind::DefinitionChanged
         | CauseKind::RestartAllContainers => None,
     }

@@ -1,5 +1,9 @@
 //! Phases and conditions, one test per documented rule.
 
+mod conditions;
+mod containers;
+mod outcome;
+
 use k8s_openapi::api::core::v1::{ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting};
 
 use super::*;

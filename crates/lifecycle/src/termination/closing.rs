@@ -133,6 +133,7 @@ impl Closing {
         let object = self.common.object;
         let next = match (self.at, object) {
             (ClosingStep::StopSandbox, _) => Some(ClosingStep::Verify),
+            (ClosingStep::Verify, ObjectFate::Keep) if self.common.pod_lives_on() => None,
             (ClosingStep::Verify, ObjectFate::Keep | ObjectFate::Delete) => Some(ClosingStep::PublishStatus),
             (ClosingStep::Verify, ObjectFate::Released | ObjectFate::Vanished) | (ClosingStep::PublishStatus, _) => {
                 Some(ClosingStep::TearDownVolumes)

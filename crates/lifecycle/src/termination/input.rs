@@ -1,10 +1,12 @@
 //! The facts a termination is told: all past tense, none of them a wish.
 
+use k8s_openapi::api::core::v1::{Container, Pod};
 use serde::{Deserialize, Serialize};
 
+use super::cause::{Cause, CauseKind};
 use super::effect::CallId;
 use super::plan::Slot;
-use crate::grace::Asked;
+use crate::grace::{self, Asked};
 use crate::moment::Moment;
 
 /// One fact.
@@ -87,9 +89,21 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request that leaves the object alone.
+    /// A request that leaves the object, if there is one, alone. A cause that has a grace period of its own imposes it.
     pub fn new(kind: CauseKind, asked: Asked) -> Request {
-        Request { cause: Cause::new(kind), asked, object: ObjectIntent::Keep }
+        let override_seconds = kind.override_seconds().or(asked.override_seconds);
+        let object = if kind == CauseKind::Orphaned { ObjectIntent::Absent } else { ObjectIntent::Keep };
+        Request { cause: Cause::new(kind), asked: Asked { override_seconds, ..asked }, object }
+    }
+
+    /// A request to stop one container of a pod: the delete's grace period, else that of the probe that failed, else
+    /// the pod's.
+    pub fn stop_container(kind: CauseKind, pod: &Pod, container: &Container) -> Request {
+        let probe_seconds = kind.failed_probe(container).and_then(|probe| probe.termination_grace_period_seconds);
+        let spec_seconds = pod.spec.as_ref().and_then(|spec| spec.termination_grace_period_seconds);
+        let grace = grace::of_container(pod.metadata.deletion_grace_period_seconds, spec_seconds, probe_seconds);
+        let override_seconds = Some(i64::try_from(grace.requested_seconds()).unwrap_or(i64::MAX));
+        Request::new(kind, Asked { override_seconds, ..Asked::default() })
     }
 
     /// A request by way of the object's deletion.
@@ -103,49 +117,8 @@ impl Request {
 pub enum ObjectIntent {
     Keep,
     Delete,
-}
-
-/// Why a pod or a container ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cause {
-    pub kind: CauseKind,
-    /// In words, for status, events and records; may be empty.
-    pub message: String,
-}
-
-impl Cause {
-    pub fn new(kind: CauseKind) -> Cause {
-        Cause { kind, message: String::new() }
-    }
-}
-
-/// The kinds of cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum CauseKind {
-    /// The API object was marked for deletion.
-    Delete,
-    /// The node is short of something.
-    Evict,
-    /// A critical pod needs the place.
-    Preempt,
-    NodeShutdown,
-    /// `activeDeadlineSeconds` is over.
-    DeadlineExceeded,
-    /// The regular containers are done; sidecars are left.
-    Completed,
-    /// A static pod's manifest is gone.
-    StaticPodRemoved,
-    /// The runtime has the pod, nobody else does.
-    Orphaned,
-    /// The sandbox is lost; the pod is made anew.
-    SandboxChanged,
-    LivenessFailed,
-    StartupFailed,
-    PostStartFailed,
-    /// The container's definition changed in place.
-    DefinitionChanged,
-    /// A restart rule asks for all containers to start anew.
-    RestartAllContainers,
+    /// There is none: nothing is published or deleted.
+    Absent,
 }
 
 /// What the runtime shows of one container.

@@ -32,7 +32,8 @@
 //! that is set. Nothing is killed before the deadline. Each container has at least [`STOP_FLOOR`] between its stop
 //! signal and SIGKILL. A later stage is let go only when every earlier container that holds it is gone, or at the
 //! reserve point, or at the deadline. The object is let go only after every container was observed gone. Taking the
-//! same input twice is the same as taking it once.
+//! same input twice is the same as taking it once. A pod whose sandbox is made anew lives on: its containers and its
+//! sandbox are stopped, and nothing else is done, unless a further cause comes.
 //!
 //! # Assumptions
 //!
@@ -40,6 +41,7 @@
 //!
 //! [`STOP_FLOOR`]: crate::grace::STOP_FLOOR
 
+mod cause;
 mod closing;
 mod container;
 mod effect;
@@ -51,12 +53,13 @@ mod stopping;
 
 use crate::moment::Moment;
 
+pub use cause::{Cause, CauseKind, without_container_id};
 pub use closing::{Closing, ClosingStep};
 pub use container::{
     Container, ContainerState, HookOutcome, HookProgress, HookRun, Ledger, SkipReason, Turn, TurnReason,
 };
 pub use effect::{CallId, Effect, Event, Probes, timeout_seconds};
-pub use input::{Cause, CauseKind, Exit, Input, ObjectIntent, Observation, Observed, Request};
+pub use input::{Exit, Input, ObjectIntent, Observation, Observed, Request};
 pub use plan::{Plan, PlanSettings, PlannedContainer, Scope, Slot};
 pub use record::{Record, Verdict};
 pub use recovery::{Progress, Recovery, resume, resume_until};
@@ -195,6 +198,12 @@ impl Common {
         }
     }
 
+    /// Whether the pod goes on after this end: it was one container's, or its sandbox is made anew.
+    fn pod_lives_on(&self) -> bool {
+        let sandbox_only = || self.causes.iter().all(|cause| cause.kind == CauseKind::SandboxChanged);
+        self.plan.scope() == Scope::OneContainer || sandbox_only()
+    }
+
     /// Notes a restart of the runtime; false if it was known already.
     fn note_runtime_epoch(&mut self, epoch: u64) -> bool {
         let news = epoch > self.runtime_epoch;
@@ -208,7 +217,10 @@ impl ObjectFate {
     const fn asked(intent: ObjectIntent, scope: Scope) -> ObjectFate {
         match (intent, scope) {
             (ObjectIntent::Delete, Scope::WholePod) => ObjectFate::Delete,
-            (ObjectIntent::Keep, _) | (ObjectIntent::Delete, Scope::OneContainer) => ObjectFate::Keep,
+            (ObjectIntent::Absent, Scope::WholePod) => ObjectFate::Vanished,
+            (ObjectIntent::Keep, _) | (ObjectIntent::Delete | ObjectIntent::Absent, Scope::OneContainer) => {
+                ObjectFate::Keep
+            }
         }
     }
 }
@@ -216,6 +228,8 @@ impl ObjectFate {
 impl Finished {
     fn step(mut self: Box<Self>, input: &Input) -> Step {
         match input {
+            // What lives on ends by a termination of its own.
+            Input::Requested(_) if self.common.pod_lives_on() => {}
             Input::Requested(request) => {
                 self.common.note_request(request);
                 if self.common.object == ObjectFate::Delete {

@@ -89,6 +89,12 @@ impl Plan {
         Plan::new(Scope::WholePod, containers, settings.reserve)
     }
 
+    /// The plan for containers of which only the runtime knows: no order, no hooks, the usual signal.
+    pub fn of_orphan(names: &[&str], settings: PlanSettings<'_>) -> Plan {
+        let containers = names.iter().map(|name| planned_from(name, None, Role::Regular, 0, settings)).collect();
+        Plan::new(Scope::WholePod, containers, settings.reserve)
+    }
+
     /// The plan for stopping one container of a pod that lives on: same routine, nobody to wait for.
     #[must_use]
     pub fn of_container(&self, slot: Slot) -> Plan {

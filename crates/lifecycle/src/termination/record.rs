@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Common;
+use super::cause::Cause;
 use super::container::{HookOutcome, Ledger};
-use super::input::{Cause, Exit};
+use super::input::Exit;
 use super::plan::PlannedContainer;
 use crate::grace::Grace;
 use crate::moment::Moment;

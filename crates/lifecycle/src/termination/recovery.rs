@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::Cause;
 use super::container::{HookOutcome, SkipReason};
-use super::input::{Cause, Observation, Request};
+use super::input::{Observation, Request};
 use super::plan::Plan;
 use super::stopping::Stopping;
 use super::{Common, Step};

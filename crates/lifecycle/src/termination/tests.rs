@@ -5,4 +5,6 @@ mod driver;
 mod order;
 mod recovery;
 mod requests;
+mod single;
+mod steps;
 mod stopping;

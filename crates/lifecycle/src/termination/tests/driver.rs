@@ -10,8 +10,8 @@ use crate::hook::Hook;
 use crate::moment::Moment;
 use crate::stop::{SignalOrigin, StopSignal};
 use crate::termination::{
-    CallId, CauseKind, Effect, Event, Exit, Input, Observation, Observed, Plan, PlannedContainer, Recovery, Request,
-    Scope, Slot, Step, Termination, begin, step,
+    CallId, CauseKind, Effect, Event, Exit, Input, Observation, Observed, Plan, PlannedContainer, Probes, Recovery,
+    Request, Scope, Slot, Step, Termination, begin, step,
 };
 
 pub fn container(name: &str, role: Role) -> PlannedContainer {
@@ -64,6 +64,8 @@ pub struct Driver {
     pub wake_at: Option<Moment>,
     /// Everything asked for since the last look, as short words.
     log: Vec<String>,
+    /// The same, with what most tests do not look at: progress, probes, and the events of an undisturbed end.
+    trace: Vec<String>,
     calls: Vec<(CallId, &'static str, Option<Slot>)>,
 }
 
@@ -92,7 +94,7 @@ impl Driver {
     }
 
     pub fn from_step(step: Step, now: i64) -> Driver {
-        let mut driver = Driver { state: None, now, wake_at: None, log: vec![], calls: vec![] };
+        let mut driver = Driver { state: None, now, wake_at: None, log: vec![], trace: vec![], calls: vec![] };
         driver.take(step);
         driver
     }
@@ -122,12 +124,20 @@ impl Driver {
             Effect::Emit(Event::ExitGateTimedOut { slot, .. }) => {
                 (format!("event gate timed out {}", name(slot)), None)
             }
-            Effect::Emit(Event::Killing { .. } | Event::ExitGateWaiting { .. } | Event::ExitGateOpened { .. })
-            | Effect::SaveProgress
-            | Effect::StopProbes(_) => return,
+            Effect::Emit(Event::Killing { slot }) => return self.trace.push(format!("event killing {}", name(slot))),
+            Effect::SaveProgress => return self.trace.push("save".into()),
+            Effect::StopProbes(Probes::LivenessAndStartup) => return self.trace.push("end restarting probes".into()),
+            Effect::StopProbes(Probes::All) => return self.trace.push("end all probes".into()),
+            Effect::Emit(Event::ExitGateWaiting { .. } | Event::ExitGateOpened { .. }) => return,
         };
         self.calls.extend(call);
+        self.trace.push(word.clone());
         self.log.push(word);
+    }
+
+    /// All that was done since the last look at all of it.
+    pub fn trace(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.trace)
     }
 
     /// What was asked for since the last look.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{base, lines, merge, pod};
-use crate::prepare::prepare_for_status_update;
+use crate::prepare::{prepare_for_create, prepare_for_status_update};
 use crate::validation::validate_pod_status_update;
 
 const NOTHING: [&str; 0] = [];
@@ -31,6 +31,31 @@ fn revived(spec: &Value, list: &str, exit_code: i32) -> Vec<String> {
 
 fn refusal(list: &str) -> [String; 1] {
     [format!("status.{list}[0].state: Forbidden: may not be transitioned to non-terminated state")]
+}
+
+/// 1.11.7
+#[test]
+fn a_new_pod_is_pending_in_its_first_generation_whatever_status_it_came_with() {
+    let created = |change: &Value| {
+        let mut pod = pod(change);
+        prepare_for_create(&mut pod);
+        (pod.metadata.generation, serde_json::to_value(pod.status).unwrap())
+    };
+    let claims = json!({"phase": "Running", "qosClass": "Guaranteed", "podIP": "10.0.0.1", "reason": "Mine",
+        "conditions": [{"type": "Ready", "status": "True"}]});
+    let plain = created(&json!({"metadata": {"generation": 7}, "status": claims}));
+    assert_eq!(plain, (Some(1), json!({"phase": "Pending", "qosClass": "BestEffort"})));
+
+    let (_, gated) = created(&json!({"spec": {"schedulingGates": [{"name": "wait"}]}}));
+    let condition = json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates"});
+    assert_eq!(gated, json!({"phase": "Pending", "qosClass": "BestEffort", "conditions": [condition]}));
+
+    // The class is that of the pod's own resources after they were filled in.
+    let amounts = json!({"cpu": "1", "memory": "1Gi"});
+    let own = json!({"resources": {"limits": amounts}});
+    let (_, whole) = created(&json!({"spec": own}));
+    assert_eq!(whole, json!({"phase": "Pending", "qosClass": "Guaranteed"}));
 }
 
 /// 1.10.2

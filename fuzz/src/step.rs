@@ -71,16 +71,16 @@ impl Run {
         assert_eq!(again.state, once.state, "twice is not once: {input:?}");
         assert_eq!(again.effects, [], "twice is not once: {input:?}");
         assert_eq!(again.wake_at, once.wake_at, "twice is not once: {input:?}");
-        let anew = matches!(input, Input::RuntimeRestarted { .. }) && before.common().recovery == Recovery::Anew;
-        self.check(&once, (!anew).then(|| before.common().deadline));
+        let anew = matches!(input, Input::RuntimeRestarted { .. }) && before.known().recovery == Recovery::Anew;
+        self.check(&once, (!anew).then(|| before.known().deadline));
         self.accept(once);
     }
 
     fn restart(&mut self, request: lifecycle::termination::Request, observed: &[Observation]) {
         (self.newest_call, self.adopted) = (None, vec![]);
         self.adopt(observed);
-        let recovery = self.state.common().recovery;
-        let before = self.state.common().deadline;
+        let recovery = self.state.known().recovery;
+        let before = self.state.known().deadline;
         let next = match recovery {
             Recovery::Resume => resume(&self.state.progress(), request, observed, self.now),
             Recovery::Anew => begin(self.plan.clone(), request, observed, recovery, self.now),
@@ -98,24 +98,24 @@ impl Run {
     }
 
     fn check(&self, step: &Step, deadline_before: Option<Moment>) {
-        let common = step.state.common();
+        let known = step.state.known();
         if let Some(before) = deadline_before {
-            assert!(common.deadline <= before, "the deadline moved from {before:?} to {:?}", common.deadline);
+            assert!(known.deadline <= before, "the deadline moved from {before:?} to {:?}", known.deadline);
         }
         if let Some(wake_at) = step.wake_at {
             assert!(wake_at > self.now, "to be woken at {wake_at:?}, which is not after {:?}", self.now);
         }
-        let all_gone = common.containers.iter().all(|container| container.state == ContainerState::Gone);
+        let all_gone = known.containers.iter().all(|container| container.state == ContainerState::Gone);
         for effect in &step.effects {
             match effect {
-                Effect::StopContainer { slot, kill_at, .. } => self.check_stop(*slot, *kill_at, common.deadline),
+                Effect::StopContainer { slot, kill_at, .. } => self.check_stop(*slot, *kill_at, known.deadline),
                 Effect::StopSandbox { .. } | Effect::DeleteObject { .. } => {
                     assert!(all_gone, "{effect:?} while a container may run");
                     assert_eq!(self.plan.scope(), Scope::WholePod, "{effect:?} for one container");
                 }
                 Effect::RunHook { give_up_at, .. } => {
                     assert!(*give_up_at > self.now, "a hook without time");
-                    assert!(common.grace.runs_hooks(), "a hook although the grace period is zero");
+                    assert!(known.grace.runs_hooks(), "a hook although the grace period is zero");
                 }
                 Effect::SaveProgress
                 | Effect::StopProbes(_)

@@ -1,7 +1,7 @@
 //! Deliberate mistakes, to prove that the simulator notices them.
 //!
 //! Without the `mutations` feature every question here is answered "no" while compiling. With it, which only the
-//! simulator's tests turn on, [`with`] breaks the machine in one named way for the length of a call.
+//! simulator's tests turn on, `with` breaks the machine in one named way for the length of a call.
 
 /// One way in which the machine can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything: it draws what `lifecycle` says.
 
+mod clip;
 pub mod explain;
 mod scale;
 mod spans;

@@ -371,15 +371,15 @@ impl Check {
 
     pub fn after_step(&mut self, state: &Termination, runtime: &Runtime, now: Moment) {
         let Some(end) = &self.end else { return };
-        let (deadline, expected) = (state.common().deadline, end.deadline);
+        let (deadline, expected) = (state.known().deadline, end.deadline);
         if !self.sandbox_stopped {
             self.expect(deadline == expected, || format!("the deadline is {deadline:?} instead of {expected:?}"));
         }
         if let Termination::Stopping(stopping) = state {
-            for slot in stopping.common().plan.slots() {
-                self.expect_exit_noticed(slot, &stopping.common().containers[slot.index()]);
+            for slot in stopping.known().plan.slots() {
+                self.expect_exit_noticed(slot, &stopping.known().containers[slot.index()]);
                 self.expect_let_go_in_time(slot, runtime, now);
-                let ContainerState::Stopping { since, kill_at, .. } = stopping.common().containers[slot.index()].state
+                let ContainerState::Stopping { since, kill_at, .. } = stopping.known().containers[slot.index()].state
                 else {
                     continue;
                 };

@@ -3,7 +3,7 @@
 //! Each seed makes a pod, processes that obey, ignore, crash or hang, callers that delete, shorten, force and evict, a
 //! runtime that errs, dawdles, restarts and forgets, and an agent that is killed anywhere and recovers. The agent here
 //! is the thinnest possible driver of `lifecycle`'s real machine; the API object follows `lifecycle`'s real deletion
-//! rules. After every step [`check`] holds what happened against the invariants, with its own arithmetic.
+//! rules. After every step `check` holds what happened against the invariants, with its own arithmetic.
 //!
 //! A failing seed is run again with its trace written down; `cargo xtask sim --seed N` replays it.
 

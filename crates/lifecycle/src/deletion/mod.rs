@@ -12,4 +12,4 @@ mod update;
 pub use finalizers::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 pub use options::{DeleteOptions, OptionsError, Preconditions, Propagation};
 pub use pod::{Conflict, Deletion, Marks, decide};
-pub use update::{AfterUpdate, after_update, pin_deletion};
+pub use update::{AfterUpdate, after_update};

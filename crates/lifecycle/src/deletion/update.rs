@@ -1,4 +1,4 @@
-//! What an update may not undo on an object that is being deleted, and when it removes the object.
+//! When an update removes an object that is being deleted.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -15,16 +15,6 @@ pub fn after_update(old: &ObjectMeta, new: &ObjectMeta) -> AfterUpdate {
     let held = new.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
     let released = old.deletion_timestamp.is_some() && old.deletion_grace_period_seconds.unwrap_or(0) == 0;
     if released && !held { AfterUpdate::Remove } else { AfterUpdate::Store }
-}
-
-/// Carries over what an update can never change: deadline, grace period, identity and age.
-pub fn pin_deletion(old: &ObjectMeta, new: &mut ObjectMeta) {
-    new.deletion_timestamp.clone_from(&old.deletion_timestamp);
-    if new.deletion_grace_period_seconds.is_none() || old.deletion_timestamp.is_some() {
-        new.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
-    }
-    new.uid.clone_from(&old.uid);
-    new.creation_timestamp.clone_from(&old.creation_timestamp);
 }
 
 #[cfg(test)]
@@ -58,15 +48,5 @@ mod tests {
     #[test]
     fn the_node_still_owns_a_pod_with_grace_left_when_its_last_finalizer_goes() {
         assert_eq!(after_update(&meta(true, Some(30), &["a"]), &meta(true, Some(30), &[])), AfterUpdate::Store);
-    }
-
-    /// 1.5.6
-    #[test]
-    fn an_update_never_changes_deadline_grace_or_identity() {
-        let old = meta(true, Some(30), &[]);
-        let mut new = ObjectMeta { uid: Some("other".into()), ..meta(false, None, &[]) };
-        pin_deletion(&old, &mut new);
-        assert_eq!((&new.deletion_timestamp, &new.uid), (&old.deletion_timestamp, &old.uid));
-        assert_eq!(new.deletion_grace_period_seconds, Some(30));
     }
 }

@@ -1,7 +1,7 @@
 //! Who ends before whom inside one pod: ranks, the time kept back for later ranks, native sidecars.
 //!
 //! Rank 0 exits first. [`annotation`] reads the ranks a pod's author wrote, [`ranks`] settles them per container,
-//! [`stages`] turns them and the native sidecars into the order a node follows. Nothing else orders anything.
+//! [`mod@stages`] turns them and the native sidecars into the order a node follows. Nothing else orders anything.
 
 pub mod annotation;
 pub mod ranks;

@@ -1,6 +1,6 @@
 //! What in a pod's spec will make it end badly, in words for whoever is woken by it.
 //!
-//! A finding is one function and one line in [`checks::CHECKS`], which also gives it its id. Ids are stable: people
+//! A finding is one function and one line in `checks::CHECKS`, which also gives it its id. Ids are stable: people
 //! write them into exceptions. A check sees one hook, one container or the whole pod and decides alone; none does more
 //! work than the pod is long. The pod is taken to have passed validation, but nothing here relies on it.
 

@@ -77,7 +77,7 @@ pub fn forecast(plan: &Plan, grace: Grace, assumptions: &Assumptions) -> Forecas
     containers.sort_by_key(|line| (line.stage, line.stop_millis, line.gone_millis));
     Forecast {
         grace_seconds: grace.requested_seconds(),
-        deadline_millis: end.common().deadline.millis(),
+        deadline_millis: end.known().deadline.millis(),
         end_millis: containers.iter().map(|line| line.gone_millis).max().unwrap_or(0),
         stages: stage_lines(plan),
         containers,
@@ -85,7 +85,7 @@ pub fn forecast(plan: &Plan, grace: Grace, assumptions: &Assumptions) -> Forecas
 }
 
 fn line(slot: Slot, plan: &Plan, end: &Termination, worst: &Termination) -> Line {
-    let ledger = &end.common().containers[slot.index()].ledger;
+    let ledger = &end.known().containers[slot.index()].ledger;
     let stage = plan.stage_of(slot);
     let millis = |moment: Option<Moment>| moment.map_or(0, Moment::millis);
     let hook = ledger.hook_outcome.clone().map(|outcome| HookLine {
@@ -96,7 +96,7 @@ fn line(slot: Slot, plan: &Plan, end: &Termination, worst: &Termination) -> Line
     let gone_millis = millis(ledger.gone_at);
     let stop_millis = ledger.stop_asked_at.map_or(gone_millis, Moment::millis);
     let kill_millis = ledger.kill_at.map_or(gone_millis, Moment::millis);
-    let worst = &worst.common().containers[slot.index()].ledger;
+    let worst = &worst.known().containers[slot.index()].ledger;
     Line {
         container: plan.container(slot).clone(),
         stage,

@@ -36,7 +36,7 @@ pub(super) fn to_the_end(plan: &Plan, grace: Grace, assumptions: &Assumptions) -
 
 /// Whether SIGKILL ended the container.
 pub(super) fn was_killed(end: &Termination, slot: Slot) -> bool {
-    let exit = end.common().containers[slot.index()].ledger.exit.as_ref();
+    let exit = end.known().containers[slot.index()].ledger.exit.as_ref();
     exit.is_some_and(|exit| exit.code == Exit::KILLED_CODE)
 }
 
@@ -91,12 +91,12 @@ impl World<'_> {
     fn carry_out(&mut self, effect: &Effect, state: &Termination, now: Moment) {
         match *effect {
             Effect::RunHook { call, slot, .. } => {
-                if let Behaviour::Takes(span) = self.assumptions.hook(&state.common().plan.container(slot).name) {
+                if let Behaviour::Takes(span) = self.assumptions.hook(&state.known().plan.container(slot).name) {
                     self.at(now + span, Input::HookFinished { slot, call, outcome: Ok(()) });
                 }
             }
             Effect::StopContainer { slot, kill_at, .. } => {
-                let name = &state.common().plan.container(slot).name;
+                let name = &state.known().plan.container(slot).name;
                 self.stop(slot, kill_at, self.assumptions.container(name), now);
             }
             Effect::ListContainers { call } => {

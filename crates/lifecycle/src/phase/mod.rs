@@ -2,7 +2,7 @@
 //!
 //! [`of_pod`] reads container statuses, [`merged`] and [`published`] keep a terminal phase from changing or from
 //! showing too early, [`final_pass`] leaves no container undecided once a pod is over. What else the status says is
-//! decided by [`conditions`], [`outcome`], [`missing`], [`waiting`] and [`termination_message`].
+//! decided by [`conditions`], [`outcome`], [`missing`], `waiting` and [`termination_message`].
 
 pub mod conditions;
 mod final_pass;

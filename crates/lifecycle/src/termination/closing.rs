@@ -5,14 +5,14 @@
 
 use super::effect::{CallId, Effect, Event, Probes};
 use super::input::{Input, Observation, Observed};
-use super::{Common, Finished, ObjectFate, Step, Stopping, Termination, retry_pause};
+use super::{Finished, Known, ObjectFate, Step, Stopping, Termination, retry_pause};
 use crate::moment::Moment;
 use crate::mutation::{Mutation, broken};
 
 /// No container runs any more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closing {
-    common: Common,
+    known: Known,
     at: ClosingStep,
     doing: Doing,
 }
@@ -35,28 +35,28 @@ enum Doing {
 }
 
 impl Closing {
-    pub(super) fn begin(common: Common, mut effects: Vec<Effect>) -> Step {
+    pub(super) fn begin(known: Known, mut effects: Vec<Effect>) -> Step {
         effects.push(Effect::StopProbes(Probes::All));
-        Closing::start(common, ClosingStep::StopSandbox, effects)
+        Closing::start(known, ClosingStep::StopSandbox, effects)
     }
 
     /// The object of an ended pod is to be deleted after all.
-    pub(super) fn delete_object(common: Common) -> Step {
-        Closing::start(common, ClosingStep::DeleteObject, vec![])
+    pub(super) fn delete_object(known: Known) -> Step {
+        Closing::start(known, ClosingStep::DeleteObject, vec![])
     }
 
-    pub const fn common(&self) -> &Common {
-        &self.common
+    pub const fn known(&self) -> &Known {
+        &self.known
     }
 
     pub const fn at(&self) -> ClosingStep {
         self.at
     }
 
-    fn start(mut common: Common, at: ClosingStep, mut effects: Vec<Effect>) -> Step {
-        let call = common.call();
+    fn start(mut known: Known, at: ClosingStep, mut effects: Vec<Effect>) -> Step {
+        let call = known.call();
         effects.push(effect(at, call));
-        let closing = Closing { common, at, doing: Doing::Call { call, failures: 0 } };
+        let closing = Closing { known, at, doing: Doing::Call { call, failures: 0 } };
         Step { state: Termination::Closing(Box::new(closing)), effects, wake_at: None }
     }
 
@@ -74,18 +74,18 @@ impl Closing {
             | Input::ListFailed { call, error } => self.failed(call, error, now),
             Input::ObjectVanished => self.vanished(now),
             Input::Requested(request) => {
-                self.common.note_request(&request);
+                self.known.note_request(&request);
                 self.rest(vec![], now)
             }
             Input::ContainerExited { slot, attempt, exit } => {
-                let container = &mut self.common.containers[slot.index()];
+                let container = &mut self.known.containers[slot.index()];
                 if container.attempt == Some(attempt) && container.ledger.exit.is_none() {
                     container.ledger.exit = Some(exit);
                 }
                 self.rest(vec![], now)
             }
             Input::RuntimeRestarted { epoch } => {
-                self.common.note_runtime_epoch(epoch);
+                self.known.note_runtime_epoch(epoch);
                 self.rest(vec![], now)
             }
             Input::HookFinished { .. } | Input::StopSucceeded { .. } | Input::StopFailed { .. } | Input::TimePassed => {
@@ -99,7 +99,7 @@ impl Closing {
         if let Doing::RetryAt { at, failures } = self.doing
             && at <= now
         {
-            let call = self.common.call();
+            let call = self.known.call();
             self.doing = Doing::Call { call, failures };
             effects.push(effect(self.at, call));
         }
@@ -119,21 +119,21 @@ impl Closing {
             return self.rest(vec![], now);
         }
         if step == ClosingStep::DeleteObject {
-            if broken(Mutation::DeletedTwice) && self.common.started_at < self.common.deadline {
-                self.common.started_at = self.common.deadline;
-                return Closing::start(self.common, ClosingStep::DeleteObject, vec![]);
+            if broken(Mutation::DeletedTwice) && self.known.started_at < self.known.deadline {
+                self.known.started_at = self.known.deadline;
+                return Closing::start(self.known, ClosingStep::DeleteObject, vec![]);
             }
-            self.common.object = ObjectFate::Released;
+            self.known.object = ObjectFate::Released;
         }
         self.next(vec![])
     }
 
     /// The step after this one that applies to this object.
     fn next(self, effects: Vec<Effect>) -> Step {
-        let object = self.common.object;
+        let object = self.known.object;
         let next = match (self.at, object) {
             (ClosingStep::StopSandbox, _) => Some(ClosingStep::Verify),
-            (ClosingStep::Verify, ObjectFate::Keep) if self.common.pod_lives_on() => None,
+            (ClosingStep::Verify, ObjectFate::Keep) if self.known.pod_lives_on() => None,
             (ClosingStep::Verify, ObjectFate::Keep | ObjectFate::Delete) => Some(ClosingStep::PublishStatus),
             (ClosingStep::Verify, ObjectFate::Released | ObjectFate::Vanished) | (ClosingStep::PublishStatus, _) => {
                 Some(ClosingStep::TearDownVolumes)
@@ -143,9 +143,9 @@ impl Closing {
             | (ClosingStep::DeleteObject, _) => None,
         };
         match next {
-            Some(step) => Closing::start(self.common, step, effects),
+            Some(step) => Closing::start(self.known, step, effects),
             None => {
-                let state = Termination::Finished(Box::new(Finished { common: self.common }));
+                let state = Termination::Finished(Box::new(Finished { known: self.known }));
                 Step { state, effects, wake_at: None }
             }
         }
@@ -157,7 +157,7 @@ impl Closing {
             return self.rest(vec![], now);
         }
         let runs = |seen: &Observation| {
-            let known = self.common.containers[seen.slot.index()].attempt;
+            let known = self.known.containers[seen.slot.index()].attempt;
             match seen.state {
                 // A list asked for after the last exit is true; one that came by itself may be older than the exit.
                 Observed::Running | Observed::AlreadyStopping { .. } => call.is_some() || known < Some(seen.attempt),
@@ -167,7 +167,7 @@ impl Closing {
         if observations.iter().any(runs) {
             let news = observations.iter().filter(|seen| runs(seen) || matches!(seen.state, Observed::Exited(_)));
             let news: Vec<Observation> = news.cloned().collect();
-            return Stopping::reopen(self.common, news, now);
+            return Stopping::reopen(self.known, news, now);
         }
         if call.is_some() { self.next(vec![]) } else { self.rest(vec![], now) }
     }
@@ -191,7 +191,7 @@ impl Closing {
 
     /// Nobody is left to publish for, and nothing to delete.
     fn vanished(mut self: Box<Self>, now: Moment) -> Step {
-        self.common.object = ObjectFate::Vanished;
+        self.known.object = ObjectFate::Vanished;
         match self.at {
             ClosingStep::PublishStatus | ClosingStep::DeleteObject => self.next(vec![]),
             ClosingStep::StopSandbox | ClosingStep::Verify | ClosingStep::TearDownVolumes => self.rest(vec![], now),

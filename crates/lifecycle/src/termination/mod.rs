@@ -79,12 +79,12 @@ pub enum Termination {
 /// An ended pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    pub common: Common,
+    pub known: Known,
 }
 
 /// What every state knows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Common {
+pub struct Known {
     pub plan: Plan,
     /// Why the pod ends; the first is the reason, later ones came while it was ending.
     pub causes: Vec<Cause>,
@@ -124,8 +124,8 @@ pub struct Step {
 /// Begins the end: `observed` is what the runtime showed last.
 pub fn begin(plan: Plan, request: Request, observed: &[Observation], recovery: Recovery, now: Moment) -> Step {
     let grace = crate::grace::of_pod(None, request.asked).grace();
-    let common = Common::new(plan, request, recovery, grace, now);
-    Stopping::begin(common, observed, now)
+    let known = Known::new(plan, request, recovery, grace, now);
+    Stopping::begin(known, observed, now)
 }
 
 /// Takes one fact.
@@ -138,22 +138,22 @@ pub fn step(state: Termination, input: Input, now: Moment) -> Step {
 }
 
 impl Termination {
-    pub const fn common(&self) -> &Common {
+    pub const fn known(&self) -> &Known {
         match self {
-            Termination::Stopping(stopping) => stopping.common(),
-            Termination::Closing(closing) => closing.common(),
-            Termination::Finished(finished) => &finished.common,
+            Termination::Stopping(stopping) => stopping.known(),
+            Termination::Closing(closing) => closing.known(),
+            Termination::Finished(finished) => &finished.known,
         }
     }
 
     /// The record of the end so far.
     pub fn record(&self) -> Record {
-        Record::of(self.common())
+        Record::of(self.known())
     }
 
     /// What to keep so that another agent can go on from here.
     pub fn progress(&self) -> Progress {
-        Progress::of(self.common())
+        Progress::of(self.known())
     }
 
     pub const fn is_finished(&self) -> bool {
@@ -161,10 +161,10 @@ impl Termination {
     }
 }
 
-impl Common {
-    fn new(plan: Plan, request: Request, recovery: Recovery, grace: crate::grace::Grace, now: Moment) -> Common {
+impl Known {
+    fn new(plan: Plan, request: Request, recovery: Recovery, grace: crate::grace::Grace, now: Moment) -> Known {
         let containers = vec![Container::absent(); plan.len()];
-        Common {
+        Known {
             containers,
             causes: vec![request.cause],
             object: ObjectFate::asked(request.object, plan.scope()),
@@ -229,16 +229,16 @@ impl Finished {
     fn step(mut self: Box<Self>, input: &Input) -> Step {
         match input {
             // What lives on ends by a termination of its own.
-            Input::Requested(_) if self.common.pod_lives_on() => {}
+            Input::Requested(_) if self.known.pod_lives_on() => {}
             Input::Requested(request) => {
-                self.common.note_request(request);
-                if self.common.object == ObjectFate::Delete {
-                    return Closing::delete_object(self.common);
+                self.known.note_request(request);
+                if self.known.object == ObjectFate::Delete {
+                    return Closing::delete_object(self.known);
                 }
             }
             Input::ObjectVanished => {
-                if self.common.object == ObjectFate::Keep {
-                    self.common.object = ObjectFate::Vanished;
+                if self.known.object == ObjectFate::Keep {
+                    self.known.object = ObjectFate::Vanished;
                 }
             }
             Input::HookFinished { .. }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Common;
+use super::Known;
 use super::cause::Cause;
 use super::container::{HookOutcome, Ledger};
 use super::input::Exit;
@@ -51,26 +51,26 @@ pub enum Verdict {
 }
 
 impl Record {
-    pub(super) fn of(common: &Common) -> Record {
-        let containers: Vec<ContainerRecord> = common
+    pub(super) fn of(known: &Known) -> Record {
+        let containers: Vec<ContainerRecord> = known
             .plan
             .slots()
             .map(|slot| ContainerRecord {
-                planned: common.plan.container(slot).clone(),
-                ledger: common.containers[slot.index()].ledger.clone(),
+                planned: known.plan.container(slot).clone(),
+                ledger: known.containers[slot.index()].ledger.clone(),
             })
             .collect();
         let worst = containers.iter().map(|container| container_verdict(&container.ledger)).max();
-        let verdict = if common.grace.requested_seconds() == 0 {
+        let verdict = if known.grace.requested_seconds() == 0 {
             Verdict::ForceDeleted
         } else {
             worst.unwrap_or(Verdict::Graceful)
         };
         Record {
-            causes: common.causes.clone(),
-            grace: common.grace,
-            started_at: common.started_at,
-            deadline: common.deadline,
+            causes: known.causes.clone(),
+            grace: known.grace,
+            started_at: known.started_at,
+            deadline: known.deadline,
             containers,
             verdict,
         }

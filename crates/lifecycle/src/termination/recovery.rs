@@ -10,7 +10,7 @@ use super::container::{HookOutcome, SkipReason};
 use super::input::{Observation, Request};
 use super::plan::Plan;
 use super::stopping::Stopping;
-use super::{Common, Step};
+use super::{Known, Step};
 use crate::grace::{self, Grace};
 use crate::moment::Moment;
 use crate::mutation::{Mutation, broken};
@@ -40,18 +40,18 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(super) fn of(common: &Common) -> Progress {
+    pub(super) fn of(known: &Known) -> Progress {
         let over = |slot: &super::Slot| {
-            let outcome = common.containers[slot.index()].ledger.hook_outcome.as_ref();
+            let outcome = known.containers[slot.index()].ledger.hook_outcome.as_ref();
             outcome.is_some_and(|outcome| *outcome != HookOutcome::Skipped(SkipReason::NoTimeLeft))
         };
         Progress {
-            hooks_over: common.plan.slots().filter(over).map(|slot| common.plan.container(slot).name.clone()).collect(),
-            plan: common.plan.clone(),
-            causes: common.causes.clone(),
-            grace: common.grace,
-            started_at: common.started_at,
-            deadline: common.deadline,
+            hooks_over: known.plan.slots().filter(over).map(|slot| known.plan.container(slot).name.clone()).collect(),
+            plan: known.plan.clone(),
+            causes: known.causes.clone(),
+            grace: known.grace,
+            started_at: known.started_at,
+            deadline: known.deadline,
         }
     }
 }
@@ -61,33 +61,32 @@ impl Progress {
 /// A request that came meanwhile can shorten the time, as always.
 pub fn resume(progress: &Progress, request: Request, observed: &[Observation], now: Moment) -> Step {
     let change = grace::of_pod(Some(progress.grace), request.asked);
-    let mut common = Common::new(progress.plan.clone(), request, Recovery::Resume, change.grace(), now);
-    let fresh = std::mem::replace(&mut common.causes, progress.causes.clone());
+    let mut known = Known::new(progress.plan.clone(), request, Recovery::Resume, change.grace(), now);
+    let fresh = std::mem::replace(&mut known.causes, progress.causes.clone());
     for cause in fresh {
-        if !common.causes.contains(&cause) {
-            common.causes.push(cause);
+        if !known.causes.contains(&cause) {
+            known.causes.push(cause);
         }
     }
-    common.started_at = progress.started_at;
-    common.deadline = progress.deadline.min(progress.started_at + change.grace().effective());
+    known.started_at = progress.started_at;
+    known.deadline = progress.deadline.min(progress.started_at + change.grace().effective());
     if broken(Mutation::ResumeStartsAnew) {
-        common.deadline = now + change.grace().effective();
+        known.deadline = now + change.grace().effective();
     }
     for name in &progress.hooks_over {
-        if let Some(slot) = common.plan.find(name)
+        if let Some(slot) = known.plan.find(name)
             && !broken(Mutation::HookRepeated)
         {
-            common.containers[slot.index()].ledger.hook_outcome =
-                Some(HookOutcome::Skipped(SkipReason::FinishedBefore));
+            known.containers[slot.index()].ledger.hook_outcome = Some(HookOutcome::Skipped(SkipReason::FinishedBefore));
         }
     }
-    Stopping::begin(common, observed, now)
+    Stopping::begin(known, observed, now)
 }
 
 /// Goes on although nothing was kept: the object's own deadline is what is left.
 pub fn resume_until(plan: Plan, request: Request, deadline: Moment, observed: &[Observation], now: Moment) -> Step {
     let grace = grace::of_pod(None, request.asked).grace();
-    let mut common = Common::new(plan, request, Recovery::Resume, grace, now);
-    common.deadline = common.deadline.min(deadline.max(now));
-    Stopping::begin(common, observed, now)
+    let mut known = Known::new(plan, request, Recovery::Resume, grace, now);
+    known.deadline = known.deadline.min(deadline.max(now));
+    Stopping::begin(known, observed, now)
 }

@@ -11,7 +11,7 @@ use super::container::{ContainerState, HookOutcome, HookProgress, HookRun};
 use super::effect::{CallId, Effect, Event, Probes};
 use super::input::{Exit, Input, Observation, Observed, Request};
 use super::plan::{Scope, Slot};
-use super::{Common, Finished, ObjectFate, Recovery, Step, Termination, retry_pause};
+use super::{Finished, Known, ObjectFate, Recovery, Step, Termination, retry_pause};
 use crate::grace::{self, Change};
 use crate::moment::Moment;
 use crate::mutation::{Mutation, broken};
@@ -19,7 +19,7 @@ use crate::mutation::{Mutation, broken};
 /// Containers may be running.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
-    common: Common,
+    known: Known,
     /// How many stages were let go.
     released: usize,
     /// Whether the deadline has been acted upon.
@@ -41,10 +41,10 @@ enum Listing {
 }
 
 impl Stopping {
-    pub(super) fn begin(common: Common, observed: &[Observation], now: Moment) -> Step {
-        let mut stopping = Box::new(Stopping::idle(common));
+    pub(super) fn begin(known: Known, observed: &[Observation], now: Moment) -> Step {
+        let mut stopping = Box::new(Stopping::idle(known));
         let mut effects = vec![Effect::SaveProgress];
-        if stopping.common.plan.scope() == Scope::WholePod {
+        if stopping.known.plan.scope() == Scope::WholePod {
             effects.push(Effect::StopProbes(Probes::LivenessAndStartup));
         }
         for observation in observed {
@@ -55,11 +55,11 @@ impl Stopping {
     }
 
     /// Back from closing: something runs after all, and its turn has long come.
-    pub(super) fn reopen(common: Common, news: Vec<Observation>, now: Moment) -> Step {
-        let mut stopping = Box::new(Stopping::idle(common));
+    pub(super) fn reopen(known: Known, news: Vec<Observation>, now: Moment) -> Step {
+        let mut stopping = Box::new(Stopping::idle(known));
         let mut effects = vec![];
-        stopping.released = stopping.common.plan.stages().len();
-        stopping.expired = now >= stopping.common.deadline;
+        stopping.released = stopping.known.plan.stages().len();
+        stopping.expired = now >= stopping.known.deadline;
         for seen in news {
             match seen.state {
                 Observed::Running | Observed::AlreadyStopping { .. } => {
@@ -72,13 +72,13 @@ impl Stopping {
         stopping.conclude(effects, now)
     }
 
-    fn idle(common: Common) -> Stopping {
+    fn idle(known: Known) -> Stopping {
         let (timers, listing) = (BTreeSet::new(), Listing::Idle);
-        Stopping { common, released: 0, expired: false, holding: 0, left: 0, timers, listing }
+        Stopping { known, released: 0, expired: false, holding: 0, left: 0, timers, listing }
     }
 
-    pub const fn common(&self) -> &Common {
-        &self.common
+    pub const fn known(&self) -> &Known {
+        &self.known
     }
 
     /// How many stages were let go so far.
@@ -97,7 +97,7 @@ impl Stopping {
             Input::StopFailed { slot, call, error } => self.stop_failed(slot, call, error, now, fx),
             Input::ContainersObserved { call, observations } => self.observed(call, &observations, now, fx),
             Input::ListFailed { call, .. } => self.list_failed(call, now),
-            Input::ObjectVanished => self.common.object = ObjectFate::Vanished,
+            Input::ObjectVanished => self.known.object = ObjectFate::Vanished,
             Input::RuntimeRestarted { epoch } => self.runtime_restarted(epoch, now, fx),
             Input::TimePassed
             | Input::SandboxStopped { .. }
@@ -120,18 +120,18 @@ impl Stopping {
             let wake_at = self.next_due();
             return Step { state: Termination::Stopping(self), effects, wake_at };
         }
-        match self.common.plan.scope() {
-            Scope::WholePod => Closing::begin(self.common, effects),
+        match self.known.plan.scope() {
+            Scope::WholePod => Closing::begin(self.known, effects),
             Scope::OneContainer => {
-                let state = Termination::Finished(Box::new(Finished { common: self.common }));
+                let state = Termination::Finished(Box::new(Finished { known: self.known }));
                 Step { state, effects, wake_at: None }
             }
         }
     }
 
     fn requested(&mut self, request: &Request, now: Moment, fx: &mut Vec<Effect>) {
-        self.common.note_request(request);
-        match grace::of_pod(Some(self.common.grace), request.asked) {
+        self.known.note_request(request);
+        match grace::of_pod(Some(self.known.grace), request.asked) {
             Change::Shortened(grace) => self.shorten(grace, now, fx),
             Change::Set(_) | Change::Kept(_) => {}
         }
@@ -201,7 +201,7 @@ impl Stopping {
             self.gone(slot, now);
             return;
         }
-        let listed_from = self.common.upcoming_call();
+        let listed_from = self.known.upcoming_call();
         let failures = self.container(slot).failures();
         self.set_state(slot, ContainerState::Unconfirmed { listed_from, failures });
         self.ask_list(fx);
@@ -225,18 +225,18 @@ impl Stopping {
                 Listing::Asked { .. } | Listing::Idle | Listing::RetryAt { .. } => return,
             }
         }
-        let mut named = vec![false; self.common.plan.len()];
+        let mut named = vec![false; self.known.plan.len()];
         for observation in observations {
             named[observation.slot.index()] = true;
             self.observe(observation, call, now, fx);
         }
         if call.is_some() {
-            for slot in self.common.plan.slots().filter(|slot| !named[slot.index()]) {
+            for slot in self.known.plan.slots().filter(|slot| !named[slot.index()]) {
                 self.vanished(slot, now);
             }
         }
         let unconfirmed = |c: &super::Container| matches!(c.state, ContainerState::Unconfirmed { .. });
-        if self.common.containers.iter().any(unconfirmed) {
+        if self.known.containers.iter().any(unconfirmed) {
             self.ask_list(fx);
         }
     }
@@ -268,7 +268,7 @@ impl Stopping {
     fn runs_though_stopped(&mut self, slot: Slot, asked: Option<CallId>, now: Moment, fx: &mut Vec<Effect>) {
         let ContainerState::Unconfirmed { listed_from, .. } = self.container(slot).state else { return };
         if asked.is_some_and(|asked| asked >= listed_from) {
-            let name = &self.common.plan.container(slot).name;
+            let name = &self.known.plan.container(slot).name;
             let message = format!("container {name:?} still runs although the runtime reported it stopped");
             fx.push(Effect::Emit(Event::KillPodFailed { message }));
             self.retry_later(slot, now);
@@ -285,15 +285,15 @@ impl Stopping {
     }
 
     fn runtime_restarted(&mut self, epoch: u64, now: Moment, fx: &mut Vec<Effect>) {
-        if !self.common.note_runtime_epoch(epoch) {
+        if !self.known.note_runtime_epoch(epoch) {
             return;
         }
-        match self.common.recovery {
+        match self.known.recovery {
             Recovery::Resume => {}
             Recovery::Anew => {
-                self.common.started_at = now;
-                self.common.deadline = now + self.common.grace.effective();
-                for slot in self.common.plan.slots() {
+                self.known.started_at = now;
+                self.known.deadline = now + self.known.grace.effective();
+                for slot in self.known.plan.slots() {
                     if !self.container(slot).is_gone() {
                         self.set_state(slot, ContainerState::AwaitingTurn { hook: HookProgress::Pending });
                     }

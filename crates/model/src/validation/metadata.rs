@@ -49,7 +49,7 @@ pub(super) fn validate_metadata_update(new: &ObjectMeta, old: &ObjectMeta, path:
 }
 
 /// Puts back what no update can change or remove: generation, UID, creation time, deletion time, and a deletion grace
-/// period that the request left out. To be called before [`validate_metadata_update`].
+/// period that the request left out. To be called before an update is validated.
 pub fn pin_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
     new.generation = old.generation;
     if new.uid.as_deref().unwrap_or_default().is_empty() {

@@ -6,6 +6,7 @@ use lifecycle::findings::Severity;
 use lifecycle::forecast::Line;
 
 use super::{Explanation, hook, place, signal, waits_for};
+use crate::clip::clipped;
 use crate::scale::Scale;
 use crate::spans::words;
 
@@ -173,13 +174,6 @@ fn findings(out: &mut String, explanation: &Explanation, top: i64) {
 
 fn text(out: &mut String, x: i64, y: i64, class: &str, words: &str) {
     let _ = writeln!(out, r#"<text class="{class}" x="{x}" y="{y}">{}</text>"#, escaped(words));
-}
-
-fn clipped(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
-        return text.to_owned();
-    }
-    text.chars().take(longest - 1).chain(['…']).collect()
 }
 
 /// Text as XML takes it; characters that XML forbids become the replacement character.

@@ -7,6 +7,7 @@ use lifecycle::findings::{Finding, Severity};
 use lifecycle::forecast::Line;
 
 use super::{Explanation, hook, place, signal, waits_for};
+use crate::clip::clipped;
 use crate::scale::Scale;
 use crate::spans::words;
 
@@ -65,7 +66,7 @@ fn chart(out: &mut String, explanation: &Explanation, width: Width) {
     let scale = Scale::new(end, i64::try_from(columns).unwrap_or(1));
     axis(out, &scale, label, columns);
     for line in &forecast.containers {
-        let name = shortened(&line.container.name, label);
+        let name = clipped(&line.container.name, label);
         let _ = writeln!(out, "  {name:<label$} {}", bar(line, &scale, columns));
     }
     deadline_mark(out, &scale, label, forecast.deadline_millis);
@@ -135,7 +136,7 @@ fn table(out: &mut String, explanation: &Explanation) {
             line.container.name.clone(),
             place(line, forecast),
             waits_for(line, forecast),
-            shortened(&hook(line), 28),
+            clipped(&hook(line), 28),
             signal(line),
             words(line.stop_millis),
             words(line.kill_millis),
@@ -202,12 +203,4 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn shortened(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(longest.saturating_sub(1)).collect();
-    format!("{kept}…")
 }

@@ -14,11 +14,11 @@ const NAMES_IN_EVENT: usize = 8;
 
 impl Stopping {
     pub(super) fn container(&self, slot: Slot) -> &Container {
-        &self.common.containers[slot.index()]
+        &self.known.containers[slot.index()]
     }
 
     pub(super) fn container_mut(&mut self, slot: Slot) -> &mut Container {
-        &mut self.common.containers[slot.index()]
+        &mut self.known.containers[slot.index()]
     }
 
     /// Takes in what runs when the end begins.
@@ -32,7 +32,7 @@ impl Stopping {
             }
             Observed::AlreadyStopping { since, kill_at } => {
                 self.set_state(seen.slot, ContainerState::AwaitingTurn { hook: HookProgress::Over });
-                let kill_at = (*kill_at).min(self.common.deadline.max(*since + STOP_FLOOR));
+                let kill_at = (*kill_at).min(self.known.deadline.max(*since + STOP_FLOOR));
                 self.call_stop(seen.slot, *since, kill_at.max(now), fx);
             }
             Observed::Exited(exit) => self.container_mut(seen.slot).ledger.exit = Some(exit.clone()),
@@ -45,8 +45,8 @@ impl Stopping {
         (self.released, self.holding, self.expired) = (0, 0, false);
         self.tell_who_waits(fx);
         self.release(TurnReason::First, now, fx);
-        for slot in self.common.plan.slots() {
-            if self.common.plan.hook_starts_at_once(slot) {
+        for slot in self.known.plan.slots() {
+            if self.known.plan.hook_starts_at_once(slot) {
                 self.start(slot, now, fx);
             }
         }
@@ -64,13 +64,13 @@ impl Stopping {
         while let Some(reason) = self.next_release(now) {
             self.release(reason, now, fx);
         }
-        if !self.expired && now >= self.common.deadline {
+        if !self.expired && now >= self.known.deadline {
             self.expire(now, fx);
         }
         if let Listing::RetryAt { at, failures } = self.listing
             && at <= now
         {
-            let call = self.common.call();
+            let call = self.known.call();
             self.listing = Listing::Asked { call, failures };
             fx.push(Effect::ListContainers { call });
         }
@@ -82,8 +82,8 @@ impl Stopping {
             Listing::RetryAt { at, .. } => Some(at),
             Listing::Idle | Listing::Asked { .. } => None,
         };
-        let deadline = (!self.expired && !broken(Mutation::DeadlineNotWatched)).then_some(self.common.deadline);
-        let reserve = (!self.expired && self.released < self.common.plan.stages().len()).then(|| self.reserve_point());
+        let deadline = (!self.expired && !broken(Mutation::DeadlineNotWatched)).then_some(self.known.deadline);
+        let reserve = (!self.expired && self.released < self.known.plan.stages().len()).then(|| self.reserve_point());
         [timer, listing, deadline, reserve].into_iter().flatten().min().filter(|at| *at != Moment::NEVER)
     }
 
@@ -105,10 +105,10 @@ impl Stopping {
 
     /// Whether the next stage may go now, and why.
     fn next_release(&self, now: Moment) -> Option<TurnReason> {
-        if self.released >= self.common.plan.stages().len() {
+        if self.released >= self.known.plan.stages().len() {
             return None;
         }
-        let rank = self.released < self.common.plan.rank_stages();
+        let rank = self.released < self.known.plan.rank_stages();
         if self.holding == 0 || (broken(Mutation::SidecarsNotHeld) && !rank) {
             return Some(TurnReason::EarlierGone);
         }
@@ -117,24 +117,24 @@ impl Stopping {
 
     /// When the stage let go last must make room for the next one.
     fn reserve_point(&self) -> Moment {
-        let plan = &self.common.plan;
+        let plan = &self.known.plan;
         let place = self.released.saturating_sub(1);
         if place + 1 >= plan.rank_stages() || broken(Mutation::ReserveForgotten) {
-            return self.common.deadline;
+            return self.known.deadline;
         }
-        plan.reserve().point(self.common.deadline, self.common.grace.effective(), place, plan.rank_stages())
+        plan.reserve().point(self.known.deadline, self.known.grace.effective(), place, plan.rank_stages())
     }
 
     /// Lets the next stage go.
     fn release(&mut self, reason: TurnReason, now: Moment, fx: &mut Vec<Effect>) {
         let stage = self.released;
         self.released += 1;
-        let members = self.common.plan.stages()[stage].members.clone();
+        let members = self.known.plan.stages()[stage].members.clone();
         for slot in members.into_iter().map(Slot::new) {
             if self.container(slot).is_gone() {
                 continue;
             }
-            if self.common.plan.container(slot).role.holds_later_stages() {
+            if self.known.plan.container(slot).role.holds_later_stages() {
                 self.holding += 1;
             }
             self.container_mut(slot).ledger.turn = Some(Turn { at: now, reason });
@@ -144,7 +144,7 @@ impl Stopping {
     }
 
     fn release_all(&mut self, reason: TurnReason, now: Moment, fx: &mut Vec<Effect>) {
-        while self.released < self.common.plan.stages().len() {
+        while self.released < self.known.plan.stages().len() {
             self.release(reason, now, fx);
         }
     }
@@ -168,12 +168,12 @@ impl Stopping {
             return;
         }
         fx.push(Effect::Emit(Event::Killing { slot }));
-        let Some(hook) = self.common.plan.container(slot).hook.clone() else {
+        let Some(hook) = self.known.plan.container(slot).hook.clone() else {
             return self.hook_over(slot, now, fx);
         };
-        let skip = if !self.common.grace.runs_hooks() && !broken(Mutation::HookAtZeroGrace) {
+        let skip = if !self.known.grace.runs_hooks() && !broken(Mutation::HookAtZeroGrace) {
             Some(SkipReason::ZeroGrace)
-        } else if self.expired || now >= self.common.deadline {
+        } else if self.expired || now >= self.known.deadline {
             Some(SkipReason::NoTimeLeft)
         } else {
             None
@@ -203,16 +203,16 @@ impl Stopping {
                 self.hook_over(slot, now, fx);
             }
             Hook::Exec { .. } | Hook::HttpGet(_) => {
-                let call = self.common.call();
+                let call = self.known.call();
                 self.set_state(slot, ContainerState::HookRunning { hook: HookRun::Called(call) });
-                fx.push(Effect::RunHook { call, slot, hook, give_up_at: self.common.deadline });
+                fx.push(Effect::RunHook { call, slot, hook, give_up_at: self.known.deadline });
             }
         }
     }
 
     /// The hook is over, one way or another: stop, or wait for the turn.
     pub(super) fn hook_over(&mut self, slot: Slot, now: Moment, fx: &mut Vec<Effect>) {
-        if self.common.plan.stage_of(slot) < self.released {
+        if self.known.plan.stage_of(slot) < self.released {
             self.stop(slot, now, fx);
         } else {
             self.set_state(slot, ContainerState::AwaitingTurn { hook: HookProgress::Over });
@@ -222,18 +222,18 @@ impl Stopping {
     /// Asks the runtime for the stop: until the deadline, and never with less than the floor.
     fn stop(&mut self, slot: Slot, now: Moment, fx: &mut Vec<Effect>) {
         let floor = if broken(Mutation::FloorForgotten) { now } else { now + STOP_FLOOR };
-        let kill_at = if broken(Mutation::KillBeforeDeadline) { floor } else { self.common.deadline.max(floor) };
+        let kill_at = if broken(Mutation::KillBeforeDeadline) { floor } else { self.known.deadline.max(floor) };
         self.call_stop(slot, now, kill_at, fx);
     }
 
     fn call_stop(&mut self, slot: Slot, since: Moment, kill_at: Moment, fx: &mut Vec<Effect>) {
-        let call = self.common.call();
+        let call = self.known.call();
         let failures = self.container(slot).failures();
         let ledger = &mut self.container_mut(slot).ledger;
         ledger.stop_asked_at.get_or_insert(since);
         ledger.kill_at = Some(kill_at);
         ledger.stop_calls += 1;
-        let signal = self.common.plan.container(slot).signal;
+        let signal = self.known.plan.container(slot).signal;
         self.set_state(slot, ContainerState::Stopping { call, since, kill_at, failures });
         fx.push(Effect::StopContainer { call, slot, signal, kill_at });
     }
@@ -253,7 +253,7 @@ impl Stopping {
     }
 
     fn give_up_hooks(&mut self, outcome: &HookOutcome, now: Moment, fx: &mut Vec<Effect>) {
-        for slot in self.common.plan.slots() {
+        for slot in self.known.plan.slots() {
             if matches!(self.container(slot).state, ContainerState::HookRunning { .. }) {
                 self.container_mut(slot).end_hook(outcome.clone(), now);
                 self.hook_over(slot, now, fx);
@@ -263,19 +263,19 @@ impl Stopping {
 
     /// A shorter grace period counts from the beginning and takes effect at once.
     pub(super) fn shorten(&mut self, grace: Grace, now: Moment, fx: &mut Vec<Effect>) {
-        self.common.grace = grace;
-        let wanted = now.max(self.common.started_at + grace.effective());
-        self.common.deadline = self.common.deadline.min(wanted);
+        self.known.grace = grace;
+        let wanted = now.max(self.known.started_at + grace.effective());
+        self.known.deadline = self.known.deadline.min(wanted);
         if broken(Mutation::DeadlineMovesLater) {
-            self.common.deadline = self.common.deadline + STOP_FLOOR * 2;
+            self.known.deadline = self.known.deadline + STOP_FLOOR * 2;
         }
         fx.push(Effect::SaveProgress);
         if !grace.runs_hooks() {
             self.give_up_hooks(&HookOutcome::CutShort, now, fx);
         }
-        for slot in self.common.plan.slots() {
+        for slot in self.known.plan.slots() {
             let ContainerState::Stopping { since, kill_at, .. } = self.container(slot).state else { continue };
-            let sooner = self.common.deadline.max(since + STOP_FLOOR).max(now);
+            let sooner = self.known.deadline.max(since + STOP_FLOOR).max(now);
             if sooner < kill_at && !broken(Mutation::ShorteningIgnored) {
                 self.call_stop(slot, since, sooner, fx);
             }
@@ -296,14 +296,14 @@ impl Stopping {
         container.ledger.exit = None;
         container.ledger.gone_at = None;
         self.set_state(slot, ContainerState::AwaitingTurn { hook: HookProgress::Pending });
-        if self.common.plan.stage_of(slot) < self.released || self.common.plan.hook_starts_at_once(slot) {
+        if self.known.plan.stage_of(slot) < self.released || self.known.plan.hook_starts_at_once(slot) {
             self.start(slot, now, fx);
         }
     }
 
     pub(super) fn ask_list(&mut self, fx: &mut Vec<Effect>) {
         if self.listing == Listing::Idle {
-            let call = self.common.call();
+            let call = self.known.call();
             self.listing = Listing::Asked { call, failures: 0 };
             fx.push(Effect::ListContainers { call });
         }
@@ -311,9 +311,9 @@ impl Stopping {
 
     /// The only way a container's state changes: keeps timers and counts true.
     pub(super) fn set_state(&mut self, slot: Slot, state: ContainerState) {
-        let holds = self.common.plan.container(slot).role.holds_later_stages()
-            && self.common.plan.stage_of(slot) < self.released;
-        let container = &mut self.common.containers[slot.index()];
+        let holds =
+            self.known.plan.container(slot).role.holds_later_stages() && self.known.plan.stage_of(slot) < self.released;
+        let container = &mut self.known.containers[slot.index()];
         let (before, was_gone) = (container.timer(), container.is_gone());
         container.state = state;
         let (after, is_gone) = (container.timer(), container.is_gone());
@@ -331,7 +331,7 @@ impl Stopping {
     }
 
     fn tell_who_waits(&self, fx: &mut Vec<Effect>) {
-        let plan = &self.common.plan;
+        let plan = &self.known.plan;
         if !plan.has_ranks() {
             return;
         }
@@ -352,11 +352,11 @@ impl Stopping {
     }
 
     fn tell_turn(&self, slot: Slot, reason: TurnReason, now: Moment, fx: &mut Vec<Effect>) {
-        let plan = &self.common.plan;
+        let plan = &self.known.plan;
         if !plan.has_ranks() || plan.container(slot).role != Role::Regular {
             return;
         }
-        let waited_millis = u64::try_from(now.since(self.common.started_at).as_millis()).unwrap_or(u64::MAX);
+        let waited_millis = u64::try_from(now.since(self.known.started_at).as_millis()).unwrap_or(u64::MAX);
         match reason {
             TurnReason::First => {}
             TurnReason::EarlierGone => fx.push(Effect::Emit(Event::ExitGateOpened { slot, waited_millis })),

@@ -108,7 +108,7 @@ impl Driver {
     }
 
     fn note(&mut self, effect: &Effect, state: &Termination) {
-        let name = |slot: &Slot| state.common().plan.container(*slot).name.clone();
+        let name = |slot: &Slot| state.known().plan.container(*slot).name.clone();
         let (word, call) = match effect {
             Effect::RunHook { call, slot, .. } => (format!("hook {}", name(slot)), Some((*call, "hook", Some(*slot)))),
             Effect::StopContainer { call, slot, kill_at, .. } => {
@@ -161,7 +161,7 @@ impl Driver {
     }
 
     pub fn slot(&self, name: &str) -> Slot {
-        self.state().common().plan.find(name).expect("a container of that name")
+        self.state().known().plan.find(name).expect("a container of that name")
     }
 
     pub fn state(&self) -> &Termination {
@@ -223,7 +223,7 @@ impl Driver {
     }
 
     pub fn deadline(&self) -> i64 {
-        self.state().common().deadline.millis()
+        self.state().known().deadline.millis()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::termination::{Observation, Observed, Plan, Recovery, Request, Scope, 
 
 fn turn(driver: &Driver, name: &str) -> Option<TurnReason> {
     let slot = driver.slot(name);
-    driver.state().common().containers[slot.index()].ledger.turn.map(|turn| turn.reason)
+    driver.state().known().containers[slot.index()].ledger.turn.map(|turn| turn.reason)
 }
 
 /// 3.6.4, 3.6.12

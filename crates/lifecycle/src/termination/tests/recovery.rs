@@ -9,7 +9,7 @@ use crate::termination::{Input, Observation, Observed, Plan, Progress, Recovery,
 fn by_default_a_restarted_agent_gives_the_full_grace_again() {
     let mut pod = Driver::delete(vec![regular("web").exec()], 30);
     pod.until(20_000);
-    let plan = pod.state().common().plan.clone();
+    let plan = pod.state().known().plan.clone();
     let observed = Driver::running(&plan);
     let mut pod = Driver::begin(plan, Request::delete(grace(30)), &observed, Recovery::Anew);
     assert_eq!((pod.asked(), pod.deadline()), (vec!["hook web".to_owned()], 30_000));

@@ -67,7 +67,7 @@ fn later_causes_are_noted_once_and_do_not_replace_the_first() {
     for _ in 0..2 {
         pod.feed(Input::Requested(cause(CauseKind::Evict, 60)));
     }
-    let kinds: Vec<CauseKind> = pod.state().common().causes.iter().map(|cause| cause.kind).collect();
+    let kinds: Vec<CauseKind> = pod.state().known().causes.iter().map(|cause| cause.kind).collect();
     assert_eq!(kinds, [CauseKind::Delete, CauseKind::Evict]);
 }
 

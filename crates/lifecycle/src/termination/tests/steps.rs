@@ -157,10 +157,10 @@ fn a_delete_that_failed_is_tried_again_and_one_that_found_nothing_is_done() {
     pod.until(1_000);
     assert_eq!(pod.asked(), ["delete object"]);
     pod.feed(Input::ObjectDeleted { call: pod.call("delete", None) });
-    assert_eq!((pod.state().is_finished(), pod.state().common().object), (true, ObjectFate::Released));
+    assert_eq!((pod.state().is_finished(), pod.state().known().object), (true, ObjectFate::Released));
     let mut pod = closing();
     pod.feed(Input::ObjectVanished);
-    assert_eq!((pod.state().is_finished(), pod.state().common().object), (true, ObjectFate::Vanished));
+    assert_eq!((pod.state().is_finished(), pod.state().known().object), (true, ObjectFate::Vanished));
 }
 
 /// 3.9.4: what finalizers still hold is theirs; the machine asks for nothing more.

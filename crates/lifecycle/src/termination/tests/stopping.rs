@@ -1,12 +1,16 @@
 //! Hooks, signals, the floor, retries: what happens to single containers.
 
+use k8s_openapi::api::core::v1::{Container, Lifecycle, LifecycleHandler, Pod, PodSpec, SleepAction};
+use model::gates::{FeatureGates, Gate};
+
 use super::driver::{Driver, regular, sidecar};
 use crate::exit_order::stages::{Reserve, Role};
 use crate::grace::Asked;
 use crate::hook::Hook;
 use crate::moment::Moment;
 use crate::termination::{
-    CauseKind, HookOutcome, Input, Observation, Observed, Plan, Recovery, Request, Scope, SkipReason, Verdict,
+    CauseKind, HookOutcome, Input, Observation, Observed, Plan, PlanSettings, Recovery, Request, Scope, SkipReason,
+    Verdict,
 };
 
 fn verdict(driver: &Driver) -> Verdict {
@@ -15,7 +19,7 @@ fn verdict(driver: &Driver) -> Verdict {
 
 fn hook_outcome(driver: &Driver, name: &str) -> HookOutcome {
     let slot = driver.slot(name);
-    driver.state().common().containers[slot.index()].ledger.hook_outcome.clone().expect("a hook outcome")
+    driver.state().known().containers[slot.index()].ledger.hook_outcome.clone().expect("a hook outcome")
 }
 
 /// 8.1, 3.5.4
@@ -84,6 +88,23 @@ fn a_sleep_is_waited_for_by_the_machine_itself_and_zero_is_no_wait() {
     pod.until(5_000);
     assert_eq!(pod.asked(), ["stop slow kill@30000"]);
     assert_eq!(hook_outcome(&pod, "slow"), HookOutcome::Succeeded);
+}
+
+/// 2.3.7
+#[test]
+fn the_node_sleeps_for_whatever_it_finds_whether_the_gate_is_on_or_off() {
+    let lifecycle = Lifecycle {
+        pre_stop: Some(LifecycleHandler { sleep: Some(SleepAction { seconds: 0 }), ..Default::default() }),
+        ..Default::default()
+    };
+    let container = Container { name: "web".into(), lifecycle: Some(lifecycle), ..Default::default() };
+    let spec = PodSpec { containers: vec![container], ..Default::default() };
+    let pod = Pod { spec: Some(spec), ..Default::default() };
+    let off = FeatureGates::ALL_ON.without(Gate::PodLifecycleSleepActionAllowZero);
+    let plan = Plan::of_pod(&pod, PlanSettings { gates: off, ..PlanSettings::default() });
+    let running = Driver::running(&plan);
+    let mut pod = Driver::begin(plan, Request::delete(super::driver::grace(30)), &running, Recovery::Anew);
+    assert_eq!(pod.asked(), ["stop web kill@30000"]);
 }
 
 /// 4.4.4
@@ -183,7 +204,7 @@ fn a_container_that_runs_although_stopped_is_stopped_again() {
     let mut pod = Driver::delete(vec![regular("web")], 30);
     pod.asked();
     pod.stop_succeeds("web");
-    let running = Driver::running(&pod.state().common().plan.clone());
+    let running = Driver::running(&pod.state().known().plan.clone());
     pod.listed(running);
     pod.until(1_000);
     assert_eq!(pod.asked(), ["list", "event kill failed", "stop web kill@30000"]);

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::formats;
 use super::kept::Kept;
-use super::labels::{InvalidValues, validate_selector};
+use super::labels::{Expression, InvalidValues, Operators, validate_expression, validate_selector};
 use crate::field::{Errors, Path};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -87,27 +87,13 @@ fn validate_node_requirement(
     path: Path<'_>,
     errors: &mut Errors,
 ) {
-    let given = requirement.values.as_deref().unwrap_or_default();
-    let values_path = path.child("values");
-    match requirement.operator.as_str() {
-        "In" | "NotIn" if given.is_empty() => {
-            errors.required(values_path, "must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        "Exists" | "DoesNotExist" if !given.is_empty() => {
-            errors.forbidden(values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-        }
-        "Gt" | "Lt" if given.len() != 1 => {
-            errors.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'");
-        }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => errors.invalid(path.child("operator"), Value::from(other), "not a valid selector operator"),
-    }
-    formats::qualified_name(&requirement.key, path.child("key"), errors);
-    if values == InvalidValues::Refused {
-        for (i, value) in given.iter().enumerate() {
-            formats::label_value(value, values_path.index(i), errors);
-        }
-    }
+    let expression = Expression {
+        key: &requirement.key,
+        operator: &requirement.operator,
+        values: requirement.values.as_deref().unwrap_or_default(),
+        operators: Operators::OfNodes,
+    };
+    validate_expression(&expression, values, path, errors);
 }
 
 /// The only field to select by is the node's name.

@@ -49,9 +49,40 @@ fn validate_requirement(
     path: Path<'_>,
     errors: &mut Errors,
 ) {
-    let given = requirement.values.as_deref().unwrap_or_default();
+    let expression = Expression {
+        key: &requirement.key,
+        operator: &requirement.operator,
+        values: requirement.values.as_deref().unwrap_or_default(),
+        operators: Operators::OfLabels,
+    };
+    validate_expression(&expression, values, path, errors);
+}
+
+/// One requirement of a selector, of labels or of nodes.
+pub(super) struct Expression<'a> {
+    pub(super) key: &'a str,
+    pub(super) operator: &'a str,
+    pub(super) values: &'a [String],
+    pub(super) operators: Operators,
+}
+
+/// Which operators a requirement may use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operators {
+    OfLabels,
+    /// Also comparisons with one number.
+    OfNodes,
+}
+
+pub(super) fn validate_expression(
+    expression: &Expression<'_>,
+    values: InvalidValues,
+    path: Path<'_>,
+    errors: &mut Errors,
+) {
+    let given = expression.values;
     let values_path = path.child("values");
-    match requirement.operator.as_str() {
+    match expression.operator {
         "In" | "NotIn" if given.is_empty() => {
             errors.required(values_path, "must be specified when `operator` is 'In' or 'NotIn'");
         }
@@ -59,9 +90,14 @@ fn validate_requirement(
             errors.forbidden(values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        "Gt" | "Lt" if expression.operators == Operators::OfNodes => {
+            if given.len() != 1 {
+                errors.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+            }
+        }
         other => errors.invalid(path.child("operator"), Value::from(other), "not a valid selector operator"),
     }
-    formats::qualified_name(&requirement.key, path.child("key"), errors);
+    formats::qualified_name(expression.key, path.child("key"), errors);
     if values == InvalidValues::Refused {
         for (i, value) in given.iter().enumerate() {
             formats::label_value(value, values_path.index(i), errors);

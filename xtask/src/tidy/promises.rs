@@ -3,7 +3,7 @@
 //! A promise is a row `| P-12 | sentence | tests |`, where tests are names between backticks that start with their
 //! crate: `lifecycle::termination::grace_never_grows`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Complaint;
 use super::project::Project;
@@ -14,6 +14,7 @@ pub fn promises_are_tested(project: &Project) -> Vec<Complaint> {
     let Some(text) = project.files.get(DOCUMENT) else {
         return vec![Complaint::new(DOCUMENT, 1, "missing: it lists what is promised and the tests that prove it")];
     };
+    let functions = functions(project);
     let mut complaints = Vec::new();
     let mut seen = BTreeMap::new();
     for (i, line) in text.lines().enumerate() {
@@ -30,22 +31,32 @@ pub fn promises_are_tested(project: &Project) -> Vec<Complaint> {
         if cells.len() < 3 || tests.is_empty() {
             complain(format!("{} names no test", cells[0]));
         }
-        for test in tests.into_iter().filter(|test| !exists(project, test)) {
+        for test in tests.into_iter().filter(|test| !exists(&functions, test)) {
             complain(format!("{}: there is no test `{test}`", cells[0]));
         }
     }
     complaints
 }
 
+/// Every function of every package, by the package's name in paths.
+type Functions = BTreeMap<String, BTreeSet<String>>;
+
+fn functions(project: &Project) -> Functions {
+    let mut functions = Functions::new();
+    for (path, _, split) in project.rust_files() {
+        let inside = |directory: &str| path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+        let Some(package) = project.packages.iter().find(|package| inside(&package.directory)) else { continue };
+        let names =
+            split.code.split("fn ").skip(1).filter_map(|rest| rest.split_once('(')).map(|(name, _)| name.to_owned());
+        functions.entry(package.name.replace('-', "_")).or_default().extend(names);
+    }
+    functions
+}
+
 /// Whether the crate's sources hold a function of that name.
-fn exists(project: &Project, test: &str) -> bool {
+fn exists(functions: &Functions, test: &str) -> bool {
     let (Some((package, _)), Some((_, name))) = (test.split_once("::"), test.rsplit_once("::")) else { return false };
-    let Some(package) = project.packages.iter().find(|p| p.name.replace('-', "_") == package.replace('-', "_")) else {
-        return false;
-    };
-    let inside = format!("{}/", package.directory);
-    let start = format!("fn {name}(");
-    project.rust_files().any(|(path, _, split)| path.starts_with(&inside) && split.code.contains(&start))
+    functions.get(&package.replace('-', "_")).is_some_and(|names| names.contains(name))
 }
 
 #[cfg(test)]

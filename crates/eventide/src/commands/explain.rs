@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use lifecycle::exit_order::Reserve;
 use lifecycle::findings::{self, Severity, Subject};
 use lifecycle::forecast::{Assumptions, forecast};
-use lifecycle::grace::Grace;
+use lifecycle::grace::{self, Asked};
 use lifecycle::termination::{Plan, PlanSettings};
 use model::field::Path;
 use model::gates::FeatureGates;
@@ -146,7 +146,8 @@ fn explain(admitted: &Admitted, arguments: &Arguments, assumptions: &Assumptions
     let pod = &admitted.pod;
     let spec = pod.spec.as_ref();
     let plan = Plan::of_pod(pod, PlanSettings { gates, ..PlanSettings::default() });
-    let seconds = arguments.grace.or(spec.and_then(|spec| spec.termination_grace_period_seconds)).unwrap_or(0);
+    let spec_seconds = spec.and_then(|spec| spec.termination_grace_period_seconds);
+    let asked = Asked { deletion_seconds: arguments.grace, spec_seconds, ..Asked::default() };
     let root = Path::root();
     let path = if admitted.path.is_empty() { root } else { root.child(admitted.path) };
     let findings = spec.map_or_else(Vec::new, |spec| {
@@ -165,7 +166,7 @@ fn explain(admitted: &Admitted, arguments: &Arguments, assumptions: &Assumptions
         namespace: admitted.namespace.clone(),
         name: admitted.name.clone(),
         assumed: arguments.assume.clone(),
-        forecast: forecast(&plan, Grace::from_seconds(seconds), assumptions),
+        forecast: forecast(&plan, grace::of_pod(None, asked).grace(), assumptions),
         findings,
     }
 }

@@ -65,6 +65,9 @@ pub use record::{Record, Verdict};
 pub use recovery::{Progress, Recovery, resume, resume_until};
 pub use stopping::Stopping;
 
+/// How many causes of one end are remembered; the first is the reason, the rest is company.
+const MOST_CAUSES: usize = 16;
+
 /// The end of a pod, as far as it has come.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Termination {
@@ -190,7 +193,7 @@ impl Known {
 
     /// Notes a further request: its cause, and that the object is to go.
     fn note_request(&mut self, request: &Request) {
-        if !self.causes.contains(&request.cause) {
+        if self.causes.len() < MOST_CAUSES && !self.causes.contains(&request.cause) {
             self.causes.push(request.cause.clone());
         }
         if self.object == ObjectFate::Keep {

@@ -71,6 +71,17 @@ fn later_causes_are_noted_once_and_do_not_replace_the_first() {
     assert_eq!(kinds, [CauseKind::Delete, CauseKind::Evict]);
 }
 
+#[test]
+fn a_flood_of_causes_is_bounded() {
+    let mut pod = Driver::delete(vec![regular("web")], 60);
+    for n in 0..100 {
+        let mut request = cause(CauseKind::Evict, 60);
+        request.cause.message = format!("low on memory, {n}");
+        pod.feed(Input::Requested(request));
+    }
+    assert_eq!(pod.state().known().causes.len(), 16);
+}
+
 /// 5.8.1
 #[test]
 fn a_node_shutdown_with_less_time_shortens_a_delete_and_the_object_is_still_deleted() {

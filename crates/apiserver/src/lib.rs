@@ -5,6 +5,11 @@
 //!
 //! | module | decides |
 //! | --- | --- |
+//! | [`path`] | what a URL asks for, and the verb of a request |
+//! | [`query`] | the parameters of a URL |
 //! | [`status`] | how success and every failure are told |
 
+pub mod path;
+mod percent;
+pub mod query;
 pub mod status;

@@ -7,8 +7,12 @@
 //! | --- | --- |
 //! | [`path`] | what a URL asks for, and the verb of a request |
 //! | [`query`] | the parameters of a URL |
+//! | [`options`] | the options of each verb, checked |
+//! | [`negotiate`] | formats of answers and bodies |
 //! | [`status`] | how success and every failure are told |
+//! | [`table`] | what `kubectl get` prints |
 
+pub mod negotiate;
 pub mod path;
 mod percent;
 pub mod query;

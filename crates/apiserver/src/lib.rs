@@ -13,6 +13,7 @@
 //! | [`table`] | what `kubectl get` prints |
 
 pub mod negotiate;
+pub mod options;
 pub mod path;
 mod percent;
 pub mod query;

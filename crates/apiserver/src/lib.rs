@@ -18,3 +18,4 @@ pub mod path;
 mod percent;
 pub mod query;
 pub mod status;
+pub mod table;

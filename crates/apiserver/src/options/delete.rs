@@ -9,6 +9,9 @@ use super::{DryRun, OptionsError, dry_run, integer, verdict};
 use crate::negotiate::BodyFormat;
 use crate::query::Query;
 
+/// Values in a YAML body, aliases expanded. Real ones hold a dozen.
+const MAX_YAML_NODES: usize = 10_000;
+
 /// A delete as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeleteRequest {
@@ -100,7 +103,12 @@ fn from_body(body: &[u8], format: BodyFormat) -> Result<Sent, OptionsError> {
 
 fn read_yaml(body: &[u8]) -> Result<Value, OptionsError> {
     let text = std::str::from_utf8(body).map_err(|error| unreadable(&error))?;
-    serde_saphyr::from_str(text).map_err(|error| unreadable(&error))
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MAX_YAML_NODES, max_events: 2 * MAX_YAML_NODES },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_YAML_NODES },
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(why: &dyn std::fmt::Display) -> OptionsError {

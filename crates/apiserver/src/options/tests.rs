@@ -195,6 +195,21 @@ fn a_delete_body_that_cannot_be_read_is_a_bad_request() {
     );
 }
 
+#[test]
+fn a_delete_body_that_costs_too_much_is_a_bad_request() {
+    let deep = "[".repeat(100_000);
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let uses = vec![format!("*a{}", level - 1); 9].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{uses}]\n"));
+    }
+    for body in [deep, bomb] {
+        for format in [BodyFormat::Json, BodyFormat::Yaml] {
+            assert_eq!(refusal(parse_delete(&Query::default(), body.as_bytes(), format)).0, 400);
+        }
+    }
+}
+
 /// 1.1.2
 #[test]
 fn only_the_old_flag_turned_off_makes_a_kept_object_an_accepted_one() {

@@ -1,0 +1,21 @@
+//! Requests to stored changes.
+//!
+//! What is here so far is pure: text of a request in, typed values or a [`status::Status`] out. No sockets, no clock,
+//! no storage; the server calls these modules.
+//!
+//! | module | decides |
+//! | --- | --- |
+//! | [`path`] | what a URL asks for, and the verb of a request |
+//! | [`query`] | the parameters of a URL |
+//! | [`options`] | the options of each verb, checked |
+//! | [`negotiate`] | formats of answers and bodies |
+//! | [`status`] | how success and every failure are told |
+//! | [`table`] | what `kubectl get` prints |
+
+pub mod negotiate;
+pub mod options;
+pub mod path;
+mod percent;
+pub mod query;
+pub mod status;
+pub mod table;

@@ -39,7 +39,8 @@ fn apply_one(document: &mut Value, mut operation: Map<String, Value>, copied_byt
         return fail(format!("{kind} operation failed to decode from: operation, missing from field: missing value"));
     }
     let Some(path) = path else {
-        return fail(format!("{kind} operation failed to decode path: missing value"));
+        let field = if matches!(kind, "replace" | "test" | "move") { "operation missing path field: " } else { "" };
+        return fail(format!("{kind} operation failed to decode path: {field}missing value"));
     };
     let from = from.unwrap_or_default();
     match kind {

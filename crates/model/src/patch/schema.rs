@@ -143,7 +143,7 @@ static CONDITIONS: Type = Type(&[list("conditions", "type")]);
 
 static WITH_CONDITIONS: Type = Type(&[object("metadata", &OBJECT_META), object("status", &CONDITIONS)]);
 
-// --- pods -----------------------------------------------------------------------------------------------------------
+// --- pods ----------------------------------------------------------------------------------------------------------
 
 static POD: Type = Type(&[object("metadata", &OBJECT_META), object("spec", &POD_SPEC), object("status", &POD_STATUS)]);
 
@@ -181,7 +181,7 @@ static POD_STATUS: Type = Type(&[
 
 static NODE_ALLOCATABLE_CLAIM: Type = Type(&[list("mapping", "name"), list("overhead", "name")]);
 
-// --- what makes pods ------------------------------------------------------------------------------------------------
+// --- what makes pods -----------------------------------------------------------------------------------------------
 
 static POD_TEMPLATE: Type = Type(&[object("metadata", &OBJECT_META), object("template", &POD_TEMPLATE_SPEC)]);
 
@@ -213,7 +213,7 @@ static POD_DISRUPTION_BUDGET: Type = Type(&[
 
 static POD_DISRUPTION_BUDGET_SPEC: Type = Type(&[replaced("selector")]);
 
-// --- what pods run on, reach and mount --------------------------------------------------------------------------------
+// --- what pods run on, reach and mount -----------------------------------------------------------------------------
 
 static NODE: Type =
     Type(&[object("metadata", &OBJECT_META), object("spec", &NODE_SPEC), object("status", &NODE_STATUS)]);
@@ -250,7 +250,7 @@ static RESOURCE_CLAIM_STATUS: Type = Type(&[list("reservedFor", "uid")]);
 
 static RESOURCE_CLAIM_TEMPLATE: Type = Type(&[object("metadata", &OBJECT_META), object("spec", &METADATA_ONLY)]);
 
-// --- what is asked before a change ------------------------------------------------------------------------------------
+// --- what is asked before a change ---------------------------------------------------------------------------------
 
 static WEBHOOKS: Type = Type(&[object("metadata", &OBJECT_META), list_of("webhooks", "name", &WEBHOOK)]);
 

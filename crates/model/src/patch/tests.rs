@@ -64,7 +64,8 @@ fn json_patches_are_refused_in_upstreams_words() {
         ),
         (
             json!({"op": "add", "path": "/a/x", "value": 1}),
-            "error in add for path: '/a/x': value was not a proper array index: 'x': strconv.Atoi: parsing \"x\": invalid syntax",
+            "error in add for path: '/a/x': value was not a proper array index: 'x': strconv.Atoi: \
+             parsing \"x\": invalid syntax",
         ),
         (
             json!({"op": "remove", "path": "/x"}),
@@ -101,6 +102,10 @@ fn json_patches_are_refused_in_upstreams_words() {
         ),
         (json!({"op": "jump", "path": "/a"}), "Unexpected kind: jump"),
         (json!({"op": "add", "value": 1}), "add operation failed to decode path: missing value"),
+        (
+            json!({"op": "test", "value": 1}),
+            "test operation failed to decode path: operation missing path field: missing value",
+        ),
     ];
     for (operation, expected) in rows {
         check(PatchKind::Json, &document, &json!([operation]), Err(expected));

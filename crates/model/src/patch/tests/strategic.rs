@@ -136,17 +136,26 @@ fn an_element_order_is_obeyed() {
         ),
         (
             json!({"containers": [{"name": "a"}, {"name": "b"}]}),
-            json!({"$setElementOrder/containers": [{"name": "b"}, {"name": "n"}], "containers": [{"name": "n"}, {"name": "a", "$patch": "delete"}]}),
+            json!({
+                "$setElementOrder/containers": [{"name": "b"}, {"name": "n"}],
+                "containers": [{"name": "n"}, {"name": "a", "$patch": "delete"}],
+            }),
             json!({"containers": [{"name": "b"}, {"name": "n"}]}),
         ),
         (
             json!({"imagePullSecrets": [{"name": "3"}, {"name": "1"}]}),
-            json!({"$setElementOrder/imagePullSecrets": [{"name": "2"}], "imagePullSecrets": [{"name": "1", "$patch": "delete"}, {"name": "2"}]}),
+            json!({
+                "$setElementOrder/imagePullSecrets": [{"name": "2"}],
+                "imagePullSecrets": [{"name": "1", "$patch": "delete"}, {"name": "2"}],
+            }),
             json!({"imagePullSecrets": [{"name": "3"}, {"name": "2"}]}),
         ),
         (
             json!({}),
-            json!({"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}], "containers": [{"name": "b"}, {"name": "a"}]}),
+            json!({
+                "$setElementOrder/containers": [{"name": "b"}, {"name": "a"}],
+                "containers": [{"name": "b"}, {"name": "a"}],
+            }),
             json!({"containers": [{"name": "b"}, {"name": "a"}]}),
         ),
         (json!({}), json!({"$setElementOrder/containers": [{"name": "b"}]}), json!({})),

@@ -9,14 +9,14 @@ use super::{SelectorError, supported};
 pub struct Fields(Vec<Term>);
 
 /// One condition on one field. An absent field counts as empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Term {
     pub field: String,
     pub operator: TermOperator,
     pub value: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermOperator {
     Equals,
     NotEquals,
@@ -54,6 +54,7 @@ impl Fields {
         self.0.is_empty()
     }
 
+    /// The terms in the order of their texts as they were read, which is upstream's; no order means anything.
     pub fn terms(&self) -> &[Term] {
         &self.0
     }

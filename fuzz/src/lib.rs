@@ -6,16 +6,26 @@
 mod exit_priority;
 mod gates;
 mod manifest;
+mod patch;
+mod selector;
 mod step;
 
 pub use exit_priority::exit_priority;
 pub use gates::gates;
 pub use manifest::manifest;
+pub use patch::patch;
+pub use selector::selector;
 pub use step::step;
 
 /// A promise to try to break.
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its binary and of its seeds' directory.
-pub const TARGETS: [(&str, Target); 4] =
-    [("exit_priority", exit_priority), ("gates", gates), ("manifest", manifest), ("step", step)];
+pub const TARGETS: [(&str, Target); 6] = [
+    ("exit_priority", exit_priority),
+    ("gates", gates),
+    ("manifest", manifest),
+    ("patch", patch),
+    ("selector", selector),
+    ("step", step),
+];

@@ -78,6 +78,16 @@ fn steps_hold_on_seeds_and_mutations() {
 }
 
 #[test]
+fn patches_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("patch");
+}
+
+#[test]
+fn selectors_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("selector");
+}
+
+#[test]
 fn every_target_has_seeds() {
     for (name, _) in TARGETS {
         assert!(!seeds(name).is_empty());

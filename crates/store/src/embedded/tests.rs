@@ -1,0 +1,1 @@
+//! What only the embedded store promises, seen from inside.

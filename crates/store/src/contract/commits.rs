@@ -163,7 +163,7 @@ async fn assert_conflict(store: &impl Store, change: Change) {
 }
 
 /// All of them at once.
-pub(super) async fn futures<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+pub(crate) async fn futures<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
     let mut waiting: Vec<_> = futures.map(|future| (Box::pin(future), None)).collect();
     std::future::poll_fn(|context| {
         let mut all = true;

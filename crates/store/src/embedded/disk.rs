@@ -36,13 +36,29 @@ impl Disk {
     }
 
     pub fn open(&self) -> Result<DiskFile, DatabaseError> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(self.file())?;
+        let file = OpenOptions::new().read(true).write(true).open(self.file())?;
         Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone() })
     }
 
-    /// Makes a new file last: its name is in the directory only once the directory is written.
-    pub fn sync_directory(&self) -> io::Result<()> {
+    /// A new, empty file that is not the store's file yet.
+    pub fn create_unnamed(&self) -> Result<DiskFile, DatabaseError> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        // Secrets are stored as they are.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(self.unnamed_file())?;
+        Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone() })
+    }
+
+    /// Makes the new file the store's file, and makes that last: a name is safe once its directory is.
+    pub fn name_file(&self) -> io::Result<()> {
+        fs::rename(self.unnamed_file(), self.file())?;
         File::open(&self.directory)?.sync_all()
+    }
+
+    fn unnamed_file(&self) -> PathBuf {
+        self.directory.join("store.redb.new")
     }
 
     /// Sets room aside, unless that has been done.

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use redb::{Database, Durability, ReadableTable as _, WriteTransaction};
+use redb::{Database, Durability, ReadableDatabase as _, StorageBackend as _, WriteTransaction};
 
 use super::disk::{Disk, is_full};
 use super::tables::{FORMAT, FORMAT_NUMBER, LATEST, LOG, NEWEST, NUMBERS, OLDEST, PAST, Snapshot};
@@ -68,6 +68,9 @@ impl Engine {
     }
 
     fn open_checked(&self) -> Result<Database, StoreError> {
+        if !self.disk.file().exists() {
+            self.create().map_err(|failure| self.classify(failure))?;
+        }
         let mut database = self.open_database().map_err(|failure| self.classify(failure))?;
         // Reads do not verify what they read, so everything is verified once, here.
         let intact = database.check_integrity().map_err(|error| self.classify(error.into()))?;
@@ -77,13 +80,24 @@ impl Engine {
             let _ = std::fs::write(self.disk.damage_note(), "store.redb failed its integrity check\n");
             return Err(self.corrupt("it fails its integrity check"));
         }
-        create_tables(&database).map_err(|failure| self.classify(failure))?;
-        self.disk.sync_directory().map_err(|error| self.classify(redb::StorageError::from(error).into()))?;
+        check_format(&database).map_err(|failure| self.classify(failure))?;
         Ok(database)
     }
 
+    /// A new file gets its name when it is complete, so one that is empty or half made is a damaged one.
+    fn create(&self) -> Result<(), Failure> {
+        let database = Database::builder().create_with_backend(self.disk.create_unnamed()?)?;
+        create_tables(&database)?;
+        drop(database);
+        Ok(self.disk.name_file().map_err(redb::StorageError::from)?)
+    }
+
     fn open_database(&self) -> Result<Database, Failure> {
-        Ok(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(self.disk.open()?)?)
+        let file = self.disk.open()?;
+        if file.len().map_err(redb::StorageError::from)? == 0 {
+            return Err(redb::StorageError::Corrupted("it is empty".to_owned()).into());
+        }
+        Ok(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?)
     }
 
     /// Reads as of now. Does not wait for writers.
@@ -149,13 +163,14 @@ impl Engine {
 
     pub fn classify(&self, failure: Failure) -> StoreError {
         use redb::Error;
+        use std::io::ErrorKind::{InvalidData, UnexpectedEof};
         let error = match failure {
             Failure::Answer(answer) => return answer,
             Failure::Engine(error) => error,
         };
         match error {
             Error::Io(error) if is_full(&error) => StoreError::NoSpace,
-            Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => self.corrupt(&error.to_string()),
+            Error::Io(error) if matches!(error.kind(), InvalidData | UnexpectedEof) => self.corrupt(&error.to_string()),
             Error::Corrupted(reason) => self.corrupt(&reason),
             Error::UpgradeRequired(version) => self.corrupt(&format!("it has the unknown format {version}")),
             error => StoreError::Unavailable { reason: format!("{}: {error}", self.disk.file().display()) },
@@ -219,27 +234,28 @@ fn write_once<T>(
     }
 }
 
-fn create_tables(database: &Database) -> Result<(), Failure> {
+pub fn create_tables(database: &Database) -> Result<(), Failure> {
     let transaction = database.begin_write()?;
+    transaction.open_table(LATEST)?;
+    transaction.open_table(PAST)?;
+    transaction.open_table(LOG)?;
     {
-        transaction.open_table(LATEST)?;
-        transaction.open_table(PAST)?;
-        transaction.open_table(LOG)?;
         let mut numbers = transaction.open_table(NUMBERS)?;
-        let format = numbers.get(FORMAT)?.map(|format| format.value());
-        match format {
-            Some(FORMAT_NUMBER) => return Ok(()),
-            Some(other) => {
-                let reason = format!("its tables have format {other}, and this server knows {FORMAT_NUMBER}");
-                return Err(redb::StorageError::Corrupted(reason).into());
-            }
-            None => {
-                numbers.insert(FORMAT, FORMAT_NUMBER)?;
-                numbers.insert(NEWEST, Revision::FIRST.get())?;
-                numbers.insert(OLDEST, Revision::FIRST.get())?;
-            }
-        }
+        numbers.insert(FORMAT, FORMAT_NUMBER)?;
+        numbers.insert(NEWEST, Revision::FIRST.get())?;
+        numbers.insert(OLDEST, Revision::FIRST.get())?;
     }
     transaction.commit()?;
     Ok(())
+}
+
+fn check_format(database: &Database) -> Result<(), Failure> {
+    let numbers = database.begin_read()?.open_table(NUMBERS)?;
+    match numbers.get(FORMAT)?.map(|format| format.value()) {
+        Some(FORMAT_NUMBER) => Ok(()),
+        other => {
+            let reason = format!("its tables have format {other:?}, and this server knows {FORMAT_NUMBER}");
+            Err(redb::StorageError::Corrupted(reason).into())
+        }
+    }
 }

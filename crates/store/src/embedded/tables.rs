@@ -39,8 +39,8 @@ pub const LOGGED_DELETE: u8 = 2;
 /// Everything as of one moment; later commits do not show.
 pub struct Snapshot {
     latest: ReadOnlyTable<&'static [u8], Row>,
-    past: ReadOnlyTable<(&'static [u8], u64), Row>,
-    log: ReadOnlyTable<u64, (u64, u8, &'static [u8])>,
+    pub(super) past: ReadOnlyTable<(&'static [u8], u64), Row>,
+    pub(super) log: ReadOnlyTable<u64, (u64, u8, &'static [u8])>,
     pub newest: Revision,
     pub oldest: Revision,
 }

@@ -34,13 +34,14 @@ pub struct Committer {
 
 /// What one batch did, in the order of its requests.
 struct Outcome {
-    results: Vec<Outcomes>,
+    results: Vec<Done>,
     newest: Revision,
     forgotten: Forgotten,
 }
 
-enum Outcomes {
-    Change(Applied),
+/// What one request came to.
+enum Done {
+    Change(Box<Applied>),
     Compact(Result<(), StoreError>),
 }
 
@@ -95,8 +96,8 @@ impl Committer {
         let mut answers = Vec::new();
         for (request, result) in batch.into_iter().zip(outcome.results) {
             match (request, result) {
-                (Request::Change { answer, room, .. }, Outcomes::Change(applied)) => {
-                    let result = match applied {
+                (Request::Change { answer, room, .. }, Done::Change(applied)) => {
+                    let result = match *applied {
                         Applied::Committed { committed, event } => {
                             events.push(event);
                             Ok(committed)
@@ -106,7 +107,7 @@ impl Committer {
                     answers.push((answer, result));
                     drop(room);
                 }
-                (Request::Compact { answer, .. }, Outcomes::Compact(result)) => drop(answer.send(result)),
+                (Request::Compact { answer, .. }, Done::Compact(result)) => drop(answer.send(result)),
                 _ => unreachable!("each request has its own result"),
             }
         }
@@ -150,10 +151,10 @@ fn carry_out(batch: &[Request], transaction: &redb::WriteTransaction) -> Result<
     let mut results = Vec::with_capacity(batch.len());
     for request in batch {
         results.push(match request {
-            Request::Change { change, .. } => Outcomes::Change(tables.apply(change)?),
+            Request::Change { change, .. } => Done::Change(Box::new(tables.apply(change)?)),
             Request::Compact { before, .. } => match tables.compact_before(*before) {
-                Ok(()) => Outcomes::Compact(Ok(())),
-                Err(Failure::Answer(refusal)) => Outcomes::Compact(Err(refusal)),
+                Ok(()) => Done::Compact(Ok(())),
+                Err(Failure::Answer(refusal)) => Done::Compact(Err(refusal)),
                 Err(failure) => return Err(failure),
             },
         });

@@ -14,7 +14,7 @@ use super::tables::{FORMAT, FORMAT_NUMBER, LATEST, LOG, NEWEST, NUMBERS, OLDEST,
 use crate::{Revision, StoreError};
 
 /// Memory for pages of the file. Lists and watches are answered from caches above, so this need not be large.
-const CACHE_BYTES: usize = 32 * 1024 * 1024;
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Why something did not work inside the engine.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use super::apply::{Applied, Batch, Forgotten};
 use super::engine::{Ending, Engine, Failure, WriteFailure};
 use super::recent::{Announcements, Recent};
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_CHANGES};
-use crate::{Change, CommitError, Committed, Revision, StoreError};
+use crate::{Change, CommitError, Committed, Event, Revision, StoreError};
 
 /// What callers ask of the committer.
 pub enum Request {
@@ -121,18 +121,38 @@ impl Committer {
         outcome.forgotten
     }
 
-    /// After a failure: whoever asked learns what is true now.
+    /// After a failure: nobody is told of a change that may be lost, nor refused one that may have happened.
     fn settle(&self, batch: Vec<Request>, failure: WriteFailure<Outcome>) {
         tracing::error!(error = %failure.reason, changes = batch.len(), "a commit failed");
         if let Err(reason) = failure.recovered {
             return refuse(batch, &StoreError::Unavailable { reason: reason.to_string() });
         }
         let Some(outcome) = failure.outcome else { return refuse(batch, &failure.reason) };
-        // The commit itself failed, which leaves open whether it reached the disk; the file knows.
+        let unknown = StoreError::Unavailable { reason: failure.reason.to_string() };
         match self.engine.read(|snapshot| Ok(snapshot.newest)) {
-            Ok(newest) if newest == outcome.newest => drop(self.publish(batch, outcome)),
+            // The file shows the changes, so watchers see them as readers do. But what a failed sync left in the page
+            // cache may never reach the disk, so the changes are not acknowledged.
+            Ok(newest) if newest == outcome.newest => {
+                let events: Vec<_> = outcome.results.into_iter().filter_map(Done::into_event).collect();
+                if !events.is_empty() {
+                    self.recent.publish(events, newest, &self.announcements);
+                }
+                refuse(batch, &unknown);
+            }
             Ok(_) => refuse(batch, &failure.reason),
             Err(reason) => refuse(batch, &StoreError::Unavailable { reason: reason.to_string() }),
+        }
+    }
+}
+
+impl Done {
+    fn into_event(self) -> Option<Event> {
+        match self {
+            Done::Change(applied) => match *applied {
+                Applied::Committed { event, .. } => Some(event),
+                Applied::Conflict { .. } => None,
+            },
+            Done::Compact(_) => None,
         }
     }
 }

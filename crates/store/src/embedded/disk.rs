@@ -19,11 +19,13 @@ pub struct Disk {
     directory: PathBuf,
     /// Tests fill the disk with this.
     full: Arc<AtomicBool>,
+    /// Tests make the next sync fail with this.
+    failing: Arc<AtomicBool>,
 }
 
 impl Disk {
     pub fn new(directory: &Path) -> Disk {
-        Disk { directory: directory.to_owned(), full: Arc::default() }
+        Disk { directory: directory.to_owned(), full: Arc::default(), failing: Arc::default() }
     }
 
     pub fn file(&self) -> PathBuf {
@@ -37,7 +39,7 @@ impl Disk {
 
     pub fn open(&self) -> Result<DiskFile, DatabaseError> {
         let file = OpenOptions::new().read(true).write(true).open(self.file())?;
-        Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone() })
+        Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone(), failing: self.failing.clone() })
     }
 
     /// A new, empty file that is not the store's file yet.
@@ -48,7 +50,7 @@ impl Disk {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(self.unnamed_file())?;
-        Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone() })
+        Ok(DiskFile { file: FileBackend::new(file)?, full: self.full.clone(), failing: self.failing.clone() })
     }
 
     /// Makes the new file the store's file, and makes that last: a name is safe once its directory is.
@@ -85,6 +87,11 @@ impl Disk {
     }
 
     #[cfg(test)]
+    pub fn fail_next_sync(&self) {
+        self.failing.store(true, Ordering::SeqCst);
+    }
+
+    #[cfg(test)]
     pub fn fill(&self) {
         self.full.store(true, Ordering::SeqCst);
     }
@@ -108,6 +115,7 @@ fn refuse_if(full: &AtomicBool) -> io::Result<()> {
 pub struct DiskFile {
     file: FileBackend,
     full: Arc<AtomicBool>,
+    failing: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for DiskFile {
@@ -133,6 +141,9 @@ impl StorageBackend for DiskFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
+        if self.failing.swap(false, Ordering::SeqCst) {
+            return Err(io::Error::other("a sync that was made to fail"));
+        }
         self.file.sync_data()
     }
 

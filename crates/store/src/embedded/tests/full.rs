@@ -1,4 +1,4 @@
-//! A full disk: writers are refused, readers are served, and it heals.
+//! A full or failing disk: writers are refused, readers are served, and it heals.
 
 use super::{key, put};
 use crate::embedded::EmbeddedStore;
@@ -43,4 +43,25 @@ async fn a_full_disk_refuses_writers_serves_readers_and_heals() {
     drop(store);
     let store = EmbeddedStore::open(directory.path()).unwrap();
     assert_eq!(store.range(RangeRequest::of(Prefix::ALL)).await.unwrap().entries.len(), acknowledged);
+}
+
+#[tokio::test]
+async fn a_change_whose_sync_failed_is_not_acknowledged_and_watchers_see_what_readers_see() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::open(directory.path()).unwrap();
+    let mut watch = store.watch(Prefix::ALL, Revision::FIRST).await.unwrap();
+    let mut last = put(&store, "first", "v").await;
+    for round in 0..10 {
+        let name = key(format!("tried/{round}"));
+        store.engine.disk.fail_next_sync();
+        let result = store.commit(Change::create(name.clone(), "v")).await;
+        let stored = store.get(&name).await.unwrap().map(|entry| entry.modified);
+        assert!(matches!(result, Err(CommitError::Store(StoreError::Unavailable { .. }))), "{result:?}");
+        last = stored.unwrap_or(last).next();
+        assert_eq!(put(&store, &format!("after/{round}"), "v").await, last);
+    }
+    for revision in 2..=last.get() {
+        let Ok(Notice::Event(event)) = watch.next().await else { panic!("no event") };
+        assert_eq!(event.revision().get(), revision);
+    }
 }

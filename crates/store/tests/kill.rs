@@ -4,51 +4,19 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 
-use store::{Change, EmbeddedStore, Key, Notice, Prefix, Revision, Store, Watch};
+use store::{EmbeddedStore, Key, Notice, Prefix, Revision, Store, Watch};
 
 const ROUNDS: usize = 10;
-const WRITERS: usize = 16;
-const DIRECTORY: &str = "EVENTIDE_KILLED_STORE";
-const ROUND: &str = "EVENTIDE_KILLED_ROUND";
 
 fn key(name: &str) -> Key {
     Key::new(name.to_owned()).unwrap()
 }
 
-/// Not a test by itself: the process that the other test starts and kills. Says on standard output what was
-/// acknowledged.
-#[test]
-fn writer_to_be_killed() {
-    let (Ok(directory), Ok(round)) = (std::env::var(DIRECTORY), std::env::var(ROUND)) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
-    let store = Arc::new(EmbeddedStore::open(Path::new(&directory)).unwrap());
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|writer| {
-            let (store, round) = (store.clone(), round.clone());
-            runtime.spawn(async move {
-                for number in 0_u64.. {
-                    // Some keys are written once, some again and again.
-                    let name = format!("{round}/{writer}/{}", if number % 2 == 0 { number } else { 1 });
-                    let committed = store.commit(Change::put(key(&name), vec![7; 1_500])).await.unwrap();
-                    println!("acknowledged {name} {} .", committed.revision);
-                }
-            })
-        })
-        .collect();
-    runtime.block_on(async {
-        for writer in writers {
-            writer.await.unwrap();
-        }
-    });
-}
-
 fn start(directory: &Path, round: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "writer_to_be_killed", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .env(ROUND, round.to_string())
+    Command::new(env!("CARGO_BIN_EXE_store-killed-writer"))
+        .arg(directory)
+        .arg(round.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()

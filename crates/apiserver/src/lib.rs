@@ -5,6 +5,7 @@
 //!
 //! | module | decides |
 //! | --- | --- |
+//! | [`kind`], [`kinds`] | what each kind of object is, one file per kind |
 //! | [`path`] | what a URL asks for, and the verb of a request |
 //! | [`query`] | the parameters of a URL |
 //! | [`options`] | the options of each verb, checked |
@@ -12,6 +13,8 @@
 //! | [`status`] | how success and every failure are told |
 //! | [`table`] | what `kubectl get` prints |
 
+pub mod kind;
+pub mod kinds;
 pub mod negotiate;
 pub mod options;
 pub mod path;

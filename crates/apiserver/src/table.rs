@@ -10,6 +10,7 @@ mod pod;
 mod pod_tests;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use lifecycle::moment::Moment;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -87,11 +88,26 @@ impl Row {
         Row { cells: cells.into_iter().map(Value::String).collect(), conditions: Vec::new(), object: Value::Null }
     }
 
+    /// A row of texts and numbers without its object.
+    pub fn of<const N: usize>(cells: [Value; N]) -> Row {
+        Row { cells: cells.into(), conditions: Vec::new(), object: Value::Null }
+    }
+
     /// The row together with what clients asked to have of its object.
     #[must_use]
     pub fn with_object(self, object: Value) -> Row {
         Row { object, ..self }
     }
+}
+
+/// The cell of [`Column::NAME`].
+pub fn name_cell(metadata: &ObjectMeta) -> Value {
+    metadata.name.clone().unwrap_or_default().into()
+}
+
+/// The cell of [`Column::AGE`].
+pub fn age_cell(metadata: &ObjectMeta, now: Moment) -> Value {
+    since(metadata.creation_timestamp.as_ref(), now).into()
 }
 
 /// What a table says about the list it shows.

@@ -4,6 +4,7 @@
 //! decoded as strictly as `--validate=strict` asks: a field nobody knows is an error, not silence. Whatever the bytes,
 //! the cost is bounded by [`Limits`]. Nothing here judges values: that is `validation`.
 
+pub mod body;
 mod decode;
 mod error;
 mod kind;

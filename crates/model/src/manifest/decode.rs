@@ -97,15 +97,21 @@ fn decoded(kind: Kind, metadata: ObjectMeta, template: Option<PodTemplateSpec>) 
 }
 
 fn typed<'de, T: Deserialize<'de>>(value: &'de Value, meter: &Meter) -> Result<T, Vec<Fault>> {
-    let notes = Notes { meter, unknown: RefCell::new(Vec::new()) };
-    let result = T::deserialize(Decoder { value, way: &Way::Root, notes: &notes });
-    let mut faults = notes.unknown.into_inner();
+    let (result, mut faults) = tolerant(value, meter);
     match result {
         Ok(object) if faults.is_empty() => return Ok(object),
         Ok(_) => {}
-        Err(error) => faults.push(Fault { path: error.path.unwrap_or_default(), kind: error.kind }),
+        Err(fault) => faults.push(fault),
     }
     Err(faults)
+}
+
+/// Decodes whatever can be decoded, and tells the unknown fields apart from what stopped it.
+pub(super) fn tolerant<'de, T: Deserialize<'de>>(value: &'de Value, meter: &Meter) -> (Result<T, Fault>, Vec<Fault>) {
+    let notes = Notes { meter, unknown: RefCell::new(Vec::new()) };
+    let result = T::deserialize(Decoder { value, way: &Way::Root, notes: &notes });
+    let result = result.map_err(|error| Fault { path: error.path.unwrap_or_default(), kind: error.kind });
+    (result, notes.unknown.into_inner())
 }
 
 struct Notes<'a> {

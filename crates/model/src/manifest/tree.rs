@@ -12,8 +12,12 @@ use serde_json::{Map, Number, Value};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error as YamlError, MessageFormatter as _};
 
+use super::locate::Step;
 use super::source::{Source, place_of, without_place};
 use super::{Format, Limits, ManifestError};
+
+/// How many repeated keys of one document are noted.
+const MAX_REPEATED_KEYS: usize = 100;
 
 /// What all documents of a manifest have cost so far.
 pub(super) struct Meter {
@@ -42,13 +46,26 @@ impl Meter {
 /// The document's value; nothing if it is empty or only comments.
 pub(super) fn parse(source: &Source<'_>, document: usize, meter: &Meter) -> Result<Option<Value>, ManifestError> {
     let refused = RefCell::new(None);
-    let seed = Tree { meter, refused: &refused, depth: 0 };
+    let seed = Tree { meter, refused: &refused, repeated: None, depth: 0 };
     let value = match source.format {
         Format::Yaml => parse_yaml(source.text, seed, &meter.limits).map_err(|error| Failure::of_yaml(&error)),
         Format::Json => parse_json(source.text, seed).map_err(|error| Failure::of_json(&error, source.text)),
     };
     let value = value.map_err(|failure| failure.into_error(source, document, refused.take(), &meter.limits))?;
     Ok(if value.is_null() { None } else { Some(value) })
+}
+
+/// The value of a JSON text in which keys may stand twice; the last one counts. Also the paths of such keys.
+pub(super) fn parse_repeating(
+    source: &Source<'_>,
+    meter: &Meter,
+) -> Result<(Option<Value>, Vec<Vec<Step>>), ManifestError> {
+    let refused = RefCell::new(None);
+    let repeated = RefCell::new(Repeated::default());
+    let seed = Tree { meter, refused: &refused, repeated: Some(&repeated), depth: 0 };
+    let value = parse_json(source.text, seed)
+        .map_err(|error| Failure::of_json(&error, source.text).into_error(source, 1, refused.take(), &meter.limits))?;
+    Ok((Some(value).filter(|value| !value.is_null()), repeated.into_inner().found))
 }
 
 /// A word for what a value is, for messages.
@@ -156,11 +173,19 @@ impl Failure {
     }
 }
 
+/// Keys that stand twice, where that is not refused.
+#[derive(Default)]
+struct Repeated {
+    way: Vec<Step>,
+    found: Vec<Vec<Step>>,
+}
+
 /// Builds a value and counts what it costs.
 #[derive(Clone, Copy)]
 struct Tree<'a> {
     meter: &'a Meter,
     refused: &'a RefCell<Option<Refusal>>,
+    repeated: Option<&'a RefCell<Repeated>>,
     /// Lists and objects around this value.
     depth: usize,
 }
@@ -177,6 +202,29 @@ impl Tree<'_> {
             return Err(self.refuse(Refusal::TooDeep));
         }
         Ok(Tree { depth: self.depth + 1, ..self })
+    }
+
+    fn enter(&self, step: impl FnOnce() -> Step) {
+        if let Some(repeated) = self.repeated {
+            repeated.borrow_mut().way.push(step());
+        }
+    }
+
+    fn leave(&self) {
+        if let Some(repeated) = self.repeated {
+            repeated.borrow_mut().way.pop();
+        }
+    }
+
+    /// Notes the key that was just entered, or refuses it.
+    fn repeat<E: serde::de::Error>(&self, key: &str) -> Result<(), E> {
+        let Some(repeated) = self.repeated else { return Err(self.refuse(Refusal::DuplicateKey(key.to_owned()))) };
+        let mut repeated = repeated.borrow_mut();
+        if repeated.found.len() < MAX_REPEATED_KEYS {
+            let way = repeated.way.clone();
+            repeated.found.push(way);
+        }
+        Ok(())
     }
 }
 
@@ -234,9 +282,13 @@ impl<'de> Visitor<'de> for Tree<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let inner = self.inner()?;
         let mut list = Vec::new();
+        self.enter(|| Step::Index(0));
         while let Some(value) = seq.next_element_seed(inner)? {
             list.push(value);
+            self.leave();
+            self.enter(|| Step::Index(list.len()));
         }
+        self.leave();
         Ok(Value::Array(list))
     }
 
@@ -244,10 +296,12 @@ impl<'de> Visitor<'de> for Tree<'_> {
         let inner = self.inner()?;
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
+            self.enter(|| Step::Key(key.clone()));
             if map.contains_key(&key) {
-                return Err(self.refuse(Refusal::DuplicateKey(key)));
+                self.repeat(&key)?;
             }
             let value = entries.next_value_seed(inner)?;
+            self.leave();
             map.insert(key, value);
         }
         Ok(Value::Object(map))

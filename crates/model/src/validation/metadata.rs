@@ -18,9 +18,64 @@ const FOREGROUND: &str = "foregroundDeletion";
 /// Finalizers that need no domain.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
 
-/// A namespaced object whose name is a DNS subdomain. Names are generated before validation.
-pub(super) fn validate_metadata(meta: &ObjectMeta, path: Path<'_>, errors: &mut Errors) {
-    validate_names(meta, path, errors);
+/// Whether objects of a kind live in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    Namespaced,
+    Cluster,
+}
+
+/// What the names of a kind look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    DnsSubdomain,
+    DnsLabel,
+    /// A label that begins with a letter.
+    Dns1035Label,
+    /// Anything that can stand as one segment of a URL's path.
+    PathSegment,
+}
+
+impl NameRule {
+    fn complaints(self, name: &str) -> Vec<String> {
+        match self {
+            NameRule::DnsSubdomain => text::dns_subdomain(name),
+            NameRule::DnsLabel => text::dns_label(name),
+            NameRule::Dns1035Label => text::dns_1035_label(name),
+            NameRule::PathSegment => path_segment(name),
+        }
+    }
+
+    /// A prefix may end where a name may not: the generated part follows.
+    fn prefix_complaints(self, prefix: &str) -> Vec<String> {
+        match self {
+            NameRule::DnsSubdomain => text::dns_subdomain_prefix(prefix),
+            NameRule::DnsLabel => text::dns_label(&completed(prefix)),
+            NameRule::Dns1035Label => text::dns_1035_label(&completed(prefix)),
+            NameRule::PathSegment => path_segment(&completed(prefix)),
+        }
+    }
+}
+
+/// A dash at the end of a prefix will be followed by something.
+fn completed(prefix: &str) -> String {
+    match prefix.strip_suffix('-') {
+        Some(start) if !start.is_empty() => format!("{start}a"),
+        Some(_) | None => prefix.to_owned(),
+    }
+}
+
+fn path_segment(name: &str) -> Vec<String> {
+    if matches!(name, "." | "..") {
+        return vec![format!("may not be '{name}'")];
+    }
+    let forbidden = ["/", "%"].into_iter().filter(|part| name.contains(part));
+    forbidden.map(|part| format!("may not contain '{part}'")).collect()
+}
+
+/// The metadata of an object that is about to be created. Names are generated before validation.
+pub fn validate_metadata(meta: &ObjectMeta, scope: Scope, names: NameRule, path: Path<'_>, errors: &mut Errors) {
+    validate_names(meta, scope, names, path, errors);
     validate_generation(meta, path, errors);
     validate_descriptions(meta, path, errors);
     validate_finalizers(meta, path.child("finalizers"), errors);
@@ -29,7 +84,7 @@ pub(super) fn validate_metadata(meta: &ObjectMeta, path: Path<'_>, errors: &mut 
 }
 
 /// What an update of metadata must keep, and the checks of creation that hold on.
-pub(super) fn validate_metadata_update(new: &ObjectMeta, old: &ObjectMeta, path: Path<'_>, errors: &mut Errors) {
+pub fn validate_metadata_update(new: &ObjectMeta, old: &ObjectMeta, path: Path<'_>, errors: &mut Errors) {
     if old.deletion_timestamp.is_some() {
         validate_no_new_finalizers(new, old, path.child("finalizers"), errors);
     }
@@ -66,18 +121,20 @@ pub fn pin_metadata(new: &mut ObjectMeta, old: &ObjectMeta) {
     }
 }
 
-fn validate_names(meta: &ObjectMeta, path: Path<'_>, errors: &mut Errors) {
+fn validate_names(meta: &ObjectMeta, scope: Scope, names: NameRule, path: Path<'_>, errors: &mut Errors) {
     let prefix = meta.generate_name.as_deref().unwrap_or_default();
     if !prefix.is_empty() {
-        formats::report(text::dns_subdomain_prefix(prefix), prefix, path.child("generateName"), errors);
+        formats::report(names.prefix_complaints(prefix), prefix, path.child("generateName"), errors);
     }
     match meta.name.as_deref().unwrap_or_default() {
         "" => errors.required(path.child("name"), "name or generateName is required"),
-        name => formats::dns_subdomain(name, path.child("name"), errors),
+        name => formats::report(names.complaints(name), name, path.child("name"), errors),
     }
-    match meta.namespace.as_deref().unwrap_or_default() {
-        "" => errors.required(path.child("namespace"), ""),
-        namespace => formats::dns_label(namespace, path.child("namespace"), errors),
+    match (scope, meta.namespace.as_deref().unwrap_or_default()) {
+        (Scope::Namespaced, "") => errors.required(path.child("namespace"), ""),
+        (Scope::Namespaced, namespace) => formats::dns_label(namespace, path.child("namespace"), errors),
+        (Scope::Cluster, "") => {}
+        (Scope::Cluster, _) => errors.forbidden(path.child("namespace"), "not allowed on this type"),
     }
 }
 

@@ -47,10 +47,10 @@ mod volume_names;
 mod volumes;
 mod windows_options;
 
-pub use metadata::pin_metadata;
+pub use metadata::{NameRule, Scope, pin_metadata, validate_metadata, validate_metadata_update};
 pub use options::Options;
 pub use pod::{Workload, validate_pod, validate_template};
-pub(crate) use same::same;
+pub use same::same;
 pub use status::validate_pod_status_update;
 pub use update::{validate_ephemeral_containers_update, validate_pod_update};
 pub(crate) use volume_names::{VolumeKind, VolumeNames};

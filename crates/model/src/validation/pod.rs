@@ -12,7 +12,7 @@ use super::annotations::{
 use super::containers::validate_containers_of_pod;
 use super::kept::Kept;
 use super::labels::validate_labels;
-use super::metadata::{validate_annotations, validate_metadata};
+use super::metadata::{NameRule, Scope, validate_annotations, validate_metadata};
 use super::pod_spec::{Context, Subject, validate_pod_spec};
 use super::{Options, formats};
 use crate::field::{Errors, Path};
@@ -50,7 +50,7 @@ pub(super) fn validate_metadata_and_spec(
 ) {
     let root = Path::root();
     let meta_path = root.child("metadata");
-    validate_metadata(meta, meta_path, errors);
+    validate_metadata(meta, Scope::Namespaced, NameRule::DnsSubdomain, meta_path, errors);
     validate_pod_annotations(meta.annotations.as_ref(), spec, kept, meta_path.child("annotations"), errors);
     let path = root.child("spec");
     let context = Context { subject: Subject::Pod, options, kept, meta: Some(meta) };

@@ -79,7 +79,7 @@ const TELLING_ZEROS: [&str; 47] = [
 ];
 
 /// Equal parts are the common case and are found without looking at their writing.
-pub(crate) fn same<T: Serialize + PartialEq>(a: &T, b: &T) -> bool {
+pub fn same<T: Serialize + PartialEq>(a: &T, b: &T) -> bool {
     if a == b {
         return true;
     }

@@ -13,6 +13,9 @@
 //! | [`status`] | how success and every failure are told |
 //! | [`table`] | what `kubectl get` prints |
 
+pub mod cache;
+pub mod encoded;
+pub mod keys;
 pub mod kind;
 pub mod kinds;
 pub mod negotiate;

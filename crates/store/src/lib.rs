@@ -5,6 +5,7 @@
 //! is kept until it is compacted. The store never looks inside a value: callers encode objects once, and readers and
 //! watchers share those bytes. `contract` (feature `contract`) is what every implementation must pass.
 
+mod boxed;
 mod change;
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -19,6 +20,7 @@ mod watch;
 
 use std::future::Future;
 
+pub use boxed::{BoxedStore, BoxedWatch};
 pub use change::{Action, Change, CommitError, Committed, Expected};
 pub use embedded::EmbeddedStore;
 pub use entry::Entry;

@@ -140,6 +140,11 @@ impl Facts {
         if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
     }
 
+    /// What tells the kind from all others that are stored: its group and resource.
+    pub const fn resource_id(&self) -> (&'static str, &'static str) {
+        (self.group, self.resource)
+    }
+
     /// The resource as messages name it.
     pub const fn named_resource(&self) -> Qualified<'static> {
         Qualified::new(self.group, self.resource)

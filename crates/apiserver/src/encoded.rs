@@ -5,6 +5,7 @@
 //! parsing: `apiVersion`, `kind` and `metadata` come first in everything that [`crate::kind::AnyObject::to_json`] writes.
 
 use bytes::Bytes;
+use serde_json::Value;
 use store::Revision;
 
 use crate::kind::AnyObject;
@@ -15,6 +16,23 @@ const METADATA: &[u8] = b"\"metadata\":{";
 pub fn to_store(object: &mut dyn AnyObject) -> Bytes {
     object.meta_mut().resource_version = None;
     object.to_json().into()
+}
+
+/// The bytes that are stored of an object that is known only as a value.
+pub fn value_to_store(mut value: Value) -> Bytes {
+    let mut out = Vec::new();
+    let fields = value.as_object_mut().map(std::mem::take).unwrap_or_default();
+    let first = ["apiVersion", "kind", "metadata"];
+    let ahead = first.iter().filter_map(|name| fields.get_key_value(*name));
+    let behind = fields.iter().filter(|(name, _)| !first.contains(&name.as_str()));
+    for (i, (name, field)) in ahead.chain(behind).enumerate() {
+        out.extend_from_slice(if i == 0 { b"{" } else { b"," });
+        out.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+        out.push(b':');
+        out.extend_from_slice(field.to_string().as_bytes());
+    }
+    out.push(b'}');
+    out.into()
 }
 
 /// Stored bytes together with the revision that stored them, as clients see them.
@@ -54,7 +72,6 @@ pub struct Inserted {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
-    use serde_json::Value;
 
     use super::*;
 
@@ -73,6 +90,13 @@ mod tests {
         let shown: Value = serde_json::from_slice(&served(&stored, revision(12))).unwrap();
         assert_eq!(shown["metadata"], serde_json::json!({"name": "a", "resourceVersion": "12"}));
         assert_eq!(shown["kind"], "ConfigMap");
+    }
+
+    #[test]
+    fn a_value_is_stored_with_its_metadata_ahead_of_everything_else() {
+        let value = serde_json::json!({"count": 1, "kind": "Event", "metadata": {"name": "a"}, "apiVersion": "v1"});
+        let expected = r#"{"apiVersion":"v1","kind":"Event","metadata":{"name":"a"},"count":1}"#;
+        assert_eq!(value_to_store(value), expected);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use lifecycle::deletion::Kept;
 use lifecycle::moment::Moment;
 use model::field::{Errors, Path};
 use model::gates::FeatureGates;
@@ -109,6 +110,14 @@ pub trait Kind: Send + Sync + 'static {
         _errors: &mut Errors,
     ) {
     }
+
+    /// What else than finalizers keeps an object that is being deleted.
+    fn kept_by(_object: &Self::Object) -> Kept {
+        Kept::ByNothing
+    }
+
+    /// Writes into an object that it is being deleted, beyond its metadata.
+    fn prepare_for_deletion(_object: &mut Self::Object) {}
 
     /// What the client should know about an object that is accepted.
     fn warnings(_new: &Self::Object, _old: Option<&Self::Object>) -> Vec<String> {

@@ -13,8 +13,17 @@
 //! | [`status`] | how success and every failure are told |
 //! | [`table`] | what `kubectl get` prints |
 
+pub mod admission;
+pub mod answer;
+pub mod api;
 pub mod cache;
+pub mod call;
+pub mod discovery;
+pub mod dispatch;
 pub mod encoded;
+pub mod health;
+pub mod http;
+pub mod identity;
 pub mod keys;
 pub mod kind;
 pub mod kinds;
@@ -24,4 +33,6 @@ pub mod path;
 mod percent;
 pub mod query;
 pub mod status;
+pub mod subresources;
 pub mod table;
+pub mod verbs;

@@ -135,14 +135,20 @@ pub struct Status {
     pub outcome: Outcome,
     pub message: String,
     pub reason: Option<Reason>,
-    pub details: Option<Details>,
+    pub details: Option<Box<Details>>,
     pub code: u16,
 }
 
 impl Status {
     /// It was done, and this is what it was done to.
     pub fn success(details: Option<Details>) -> Status {
-        Status { outcome: Outcome::Success, message: String::new(), reason: None, details, code: 200 }
+        Status {
+            outcome: Outcome::Success,
+            message: String::new(),
+            reason: None,
+            details: details.map(Box::new),
+            code: 200,
+        }
     }
 
     pub fn not_found(what: Qualified<'_>, name: &str) -> Status {
@@ -270,6 +276,12 @@ impl Status {
         Status::failure(Reason::RequestEntityTooLarge, format!("Request entity too large: {why}"), None)
     }
 
+    /// The request is well-formed but cannot be carried out on this object.
+    pub fn unprocessable(why: &str) -> Status {
+        let message = format!("the server rejected our request due to an error in our request: {why}");
+        Status::failure(Reason::Invalid, message, Some(Details::default()))
+    }
+
     pub fn internal_error(why: &str) -> Status {
         let causes = vec![Cause { message: why.to_owned(), ..Cause::default() }];
         let details = Details { causes, ..Details::default() };
@@ -294,7 +306,7 @@ impl Status {
             status: self.outcome,
             message: &self.message,
             reason: self.reason,
-            details: self.details.as_ref(),
+            details: self.details.as_deref(),
             code: self.code,
         };
         let mut bytes = serde_json::to_vec(&document).unwrap_or_default();
@@ -308,6 +320,7 @@ impl Status {
 
     fn failure(reason: Reason, message: impl Into<String>, details: Option<Details>) -> Status {
         let message = message.into();
+        let details = details.map(Box::new);
         Status { outcome: Outcome::Failure, message, reason: Some(reason), details, code: reason.code() }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use lifecycle::deletion::Kept;
 use lifecycle::moment::Moment;
 use model::field::Errors;
 use model::manifest::Limits;
@@ -25,6 +26,8 @@ pub trait Served: Send + Sync + 'static {
     fn prepare_for_update(&self, part: Option<Part>, new: &mut dyn AnyObject, old: &dyn AnyObject, scene: &Scene);
     /// Everything that is wrong with an update of the whole object, or of one part, metadata included.
     fn validate_update(&self, part: Option<Part>, new: &dyn AnyObject, old: &dyn AnyObject, scene: &Scene) -> Errors;
+    fn kept_by(&self, object: &dyn AnyObject) -> Kept;
+    fn prepare_for_deletion(&self, object: &mut dyn AnyObject);
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String>;
     fn selectable_fields(&self, object: &dyn AnyObject) -> SelectableFields;
     fn columns(&self) -> &'static [Column];
@@ -85,6 +88,14 @@ impl<K: Kind> Served for Of<K> {
             Some(part) => K::validate_part_update(part, typed(new), typed(old), scene, &mut errors),
         }
         errors
+    }
+
+    fn kept_by(&self, object: &dyn AnyObject) -> Kept {
+        K::kept_by(typed(object))
+    }
+
+    fn prepare_for_deletion(&self, object: &mut dyn AnyObject) {
+        K::prepare_for_deletion(typed_mut(object));
     }
 
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String> {

@@ -7,17 +7,24 @@ pub const ORPHAN_FINALIZER: &str = "orphan";
 
 /// The finalizers an object has after a delete request.
 ///
-/// An explicit propagation policy decides. Without one, what already stands on the object stays; pods have no default
-/// policy of their own. If both collector finalizers stand there, `orphan` wins.
-pub(super) fn after_request(existing: &[String], propagation: Option<Propagation>) -> Vec<String> {
+/// An explicit propagation policy decides. Without one, what already stands on the object stays; where nothing stands,
+/// the kind's own policy counts (pods have none). If both collector finalizers stand there, `orphan` wins.
+pub(super) fn after_request(
+    existing: &[String],
+    propagation: Option<Propagation>,
+    default: Option<Propagation>,
+) -> Vec<String> {
     let stands = |name: &str| existing.iter().any(|finalizer| finalizer == name);
-    let wanted = match propagation {
+    let of_policy = |policy| match policy {
         Some(Propagation::Orphan) => Some(ORPHAN_FINALIZER),
         Some(Propagation::Foreground) => Some(FOREGROUND_FINALIZER),
-        Some(Propagation::Background) => None,
+        Some(Propagation::Background) | None => None,
+    };
+    let wanted = match propagation {
+        Some(_) => of_policy(propagation),
         None if stands(ORPHAN_FINALIZER) => Some(ORPHAN_FINALIZER),
         None if stands(FOREGROUND_FINALIZER) => Some(FOREGROUND_FINALIZER),
-        None => None,
+        None => of_policy(default),
     };
     let others = existing.iter().filter(|name| ![FOREGROUND_FINALIZER, ORPHAN_FINALIZER].contains(&name.as_str()));
     others.cloned().chain(wanted.map(str::to_owned)).collect()
@@ -43,7 +50,7 @@ mod tests {
         ];
         for (existing, propagation, expected) in rows {
             let existing: Vec<String> = existing.iter().map(ToString::to_string).collect();
-            assert_eq!(after_request(&existing, propagation), expected, "{existing:?} {propagation:?}");
+            assert_eq!(after_request(&existing, propagation, None), expected, "{existing:?} {propagation:?}");
         }
     }
 }

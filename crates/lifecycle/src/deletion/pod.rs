@@ -72,7 +72,7 @@ pub fn decide(pod: &Pod, options: &DeleteOptions, now: Moment) -> Result<Deletio
     Ok(outcome)
 }
 
-fn check_preconditions(metadata: &ObjectMeta, asked: &Preconditions) -> Result<(), Conflict> {
+pub(super) fn check_preconditions(metadata: &ObjectMeta, asked: &Preconditions) -> Result<(), Conflict> {
     let stored = |value: &Option<String>| value.clone().unwrap_or_default();
     if let Some(uid) = &asked.uid
         && *uid != stored(&metadata.uid)
@@ -158,7 +158,7 @@ fn mark_or_remove(marks: Marks) -> Deletion {
 }
 
 fn finalizers_after(metadata: &ObjectMeta, options: &DeleteOptions) -> Vec<String> {
-    finalizers::after_request(metadata.finalizers.as_deref().unwrap_or_default(), options.propagation)
+    finalizers::after_request(metadata.finalizers.as_deref().unwrap_or_default(), options.propagation, None)
 }
 
 const fn at_least_zero(seconds: i64) -> i64 {

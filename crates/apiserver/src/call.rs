@@ -1,0 +1,146 @@
+//! One request on objects of one kind, as the verbs see it.
+
+use bytes::Bytes;
+use model::manifest::body::{self, Body};
+use model::manifest::{Format, Limits};
+use serde_json::Value;
+
+use crate::identity::User;
+use crate::keys;
+use crate::kind::{AnyObject, Scope, Served};
+use crate::negotiate::{self, BodyFormat, Output};
+use crate::options::FieldValidation;
+use crate::query::Query;
+use crate::status::Status;
+
+/// A request on objects of one kind.
+#[derive(Clone)]
+pub struct Call {
+    pub kind: &'static dyn Served,
+    pub namespace: Option<String>,
+    pub name: Option<String>,
+    pub user: User,
+    pub query: Query,
+    pub output: Output,
+    pub content_type: String,
+    pub user_agent: String,
+    pub body: Bytes,
+}
+
+/// An object that a request brought.
+pub struct Sent {
+    pub object: Box<dyn AnyObject>,
+    pub warnings: Vec<String>,
+}
+
+impl Call {
+    /// The place of the object that is named; a request that needs a name has one by its path.
+    pub fn place(&self) -> String {
+        keys::place(self.namespace.as_deref(), self.name())
+    }
+
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// What the places of all objects that are asked for begin with.
+    pub fn below(&self) -> String {
+        self.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default()
+    }
+
+    /// Reads the body as one value.
+    pub fn value(&self) -> Result<Body, Status> {
+        let format = match negotiate::body(&self.content_type)? {
+            BodyFormat::Json => Format::Json,
+            BodyFormat::Yaml => Format::Yaml,
+        };
+        if self.body.is_empty() {
+            return Err(Status::bad_request("the request needs a body"));
+        }
+        body::read(&self.body, format, &Limits::DEFAULT).map_err(|error| {
+            let kind = self.kind.facts().kind;
+            let version = self.kind.facts().version;
+            Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
+        })
+    }
+
+    /// Reads the body as an object of the kind, with its defaults.
+    pub fn object(&self, validation: FieldValidation) -> Result<Sent, Status> {
+        let Body { value, repeated } = self.value()?;
+        self.check_type(&value)?;
+        let mut sent = decode(self.kind, &value, &repeated, validation)?;
+        self.settle_namespace(&mut *sent.object)?;
+        Ok(sent)
+    }
+
+    /// A body must be of the kind that the path names; one that says nothing is.
+    fn check_type(&self, value: &Value) -> Result<(), Status> {
+        let facts = self.kind.facts();
+        let said = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (kind, version, expected) = (said("kind"), said("apiVersion"), facts.api_version());
+        if !value.is_object() {
+            return Err(Status::bad_request(format!("the body is not a {}", facts.kind)));
+        }
+        if !version.is_empty() && version != expected {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({expected})"
+            )));
+        }
+        if !kind.is_empty() && kind != facts.kind {
+            return Err(Status::bad_request(format!(
+                "{kind} in version {:?} cannot be handled as a {}: the kind does not match the path",
+                facts.version, facts.kind
+            )));
+        }
+        Ok(())
+    }
+
+    /// An object without a namespace gets that of the path; another one is refused.
+    pub fn settle_namespace(&self, object: &mut dyn AnyObject) -> Result<(), Status> {
+        let metadata = object.meta_mut();
+        let said = metadata.namespace.as_deref().unwrap_or_default();
+        match (self.kind.facts().scope, &self.namespace) {
+            (Scope::Namespaced, Some(namespace)) if said.is_empty() => metadata.namespace = Some(namespace.clone()),
+            (Scope::Namespaced, Some(namespace)) if said != namespace => {
+                return Err(Status::bad_request(format!(
+                    "the namespace of the provided object does not match the namespace sent on the request ({said} != {namespace})"
+                )));
+            }
+            (Scope::Cluster, _) if said.is_empty() => metadata.namespace = None,
+            (Scope::Namespaced | Scope::Cluster, _) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Decodes a value as an object of the kind and fills in its defaults; what the client wants to hear about unknown and
+/// repeated fields becomes warnings, or an error.
+pub fn decode(
+    kind: &'static dyn Served,
+    value: &Value,
+    repeated: &[String],
+    validation: FieldValidation,
+) -> Result<Sent, Status> {
+    let facts = kind.facts();
+    let decoded = kind.decode(value).map_err(|error| {
+        let (name, version) = (facts.kind, facts.version);
+        Status::bad_request(format!("{name} in version {version:?} cannot be handled as a {name}: {error}"))
+    })?;
+    let unknown = decoded.unknown.iter().map(|field| format!("unknown field {field:?}"));
+    let repeated = repeated.iter().map(|field| format!("duplicate field {field:?}"));
+    let mut warnings: Vec<String> = unknown.chain(repeated).collect();
+    match validation {
+        FieldValidation::Strict if !warnings.is_empty() => {
+            let (name, version) = (facts.kind, facts.version);
+            return Err(Status::bad_request(format!(
+                "{name} in version {version:?} cannot be handled as a {name}: strict decoding error: {}",
+                warnings.join(", ")
+            )));
+        }
+        FieldValidation::Ignore => warnings.clear(),
+        FieldValidation::Strict | FieldValidation::Warn => {}
+    }
+    let mut object = decoded.object;
+    kind.default(&mut *object);
+    Ok(Sent { object, warnings })
+}

@@ -1,0 +1,92 @@
+//! Answers as HTTP responses.
+
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY, WARNING};
+use http::{Response, StatusCode};
+
+use super::body::AnswerBody;
+use crate::answer::{Answer, Payload};
+use crate::negotiate::Encoding;
+use crate::status::Status;
+
+/// Answers smaller than this are not worth packing.
+const GZIP_FROM_BYTES: u64 = 128 * 1024;
+/// More warnings than this are not sent; clients show them one by one.
+const MAX_WARNINGS: usize = 64;
+/// A longer warning is cut.
+const MAX_WARNING_BYTES: usize = 4 * 1024;
+
+/// The response that carries an answer.
+pub fn success(answer: Answer, encoding: Encoding) -> Response<AnswerBody> {
+    let (content_type, body) = match answer.payload {
+        Payload::Json(bytes) => ("application/json", AnswerBody::whole(bytes)),
+        Payload::Text(bytes) => ("text/plain; charset=utf-8", AnswerBody::whole(bytes)),
+        Payload::List(list) => ("application/json", AnswerBody::list(list)),
+        Payload::Watch(watching) => ("application/json", AnswerBody::watch(watching)),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type.unwrap_or(content_type)));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    for warning in answer.warnings.iter().take(MAX_WARNINGS) {
+        if let Ok(value) = HeaderValue::from_str(&warning_text(warning)) {
+            headers.append(WARNING, value);
+        }
+    }
+    packed(response, encoding)
+}
+
+/// The response that carries a refusal.
+pub fn failure(status: &Status) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::whole(status.to_json().into()));
+    *response.status_mut() = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    if let Some(seconds) = status.retry_after_seconds() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn packed(response: Response<AnswerBody>, encoding: Encoding) -> Response<AnswerBody> {
+    use http_body::Body as _;
+    let large = response.body().size_hint().exact().is_some_and(|size| size >= GZIP_FROM_BYTES);
+    match encoding {
+        Encoding::Gzip if large => {
+            let mut response = response.map(AnswerBody::gzip);
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            response
+        }
+        Encoding::Gzip | Encoding::Identity => response,
+    }
+}
+
+/// A warning as its header has it: code, agent, and the text in quotes without anything that is not printable ASCII.
+fn warning_text(warning: &str) -> String {
+    let printable = warning.chars().take(MAX_WARNING_BYTES).map(|c| if (' '..='~').contains(&c) { c } else { '?' });
+    let text: String = printable.collect();
+    format!("299 - \"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_quoted_and_printable() {
+        assert_eq!(warning_text("unknown field \"a\\b\""), r#"299 - "unknown field \"a\\b\"""#);
+        assert_eq!(warning_text("ä\n"), "299 - \"??\"");
+        let answer = Answer::json(200, "{}").with_warnings(vec!["x".to_owned(); 100]);
+        let response = success(answer, Encoding::Identity);
+        assert_eq!(response.headers().get_all(WARNING).iter().count(), MAX_WARNINGS);
+    }
+
+    #[test]
+    fn a_refusal_that_may_be_tried_again_says_when() {
+        let response = failure(&Status::too_many_requests("busy", 7));
+        assert_eq!(response.status(), 429);
+        assert_eq!(response.headers()[RETRY_AFTER], "7");
+    }
+}

@@ -1,5 +1,6 @@
 //! What the tests need beyond Rust: found, installed with apt where that is possible, or named.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -51,8 +52,13 @@ fn is_there(needed: &Prerequisite) -> bool {
 
 /// Whether a command can be started.
 pub fn on_path(command: &str) -> bool {
+    find_on_path(command).is_some()
+}
+
+/// Where a command lies.
+pub fn find_on_path(command: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| directory.join(command).is_file())
+    std::env::split_paths(&path).map(|directory| directory.join(command)).find(|program| program.is_file())
 }
 
 /// `/proc/self` belongs to whoever runs.

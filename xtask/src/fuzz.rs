@@ -77,7 +77,7 @@ fn targets(root: &Path) -> Result<Vec<String>> {
 /// Builds all targets and returns the directory they are in.
 fn build(root: &Path) -> Result<PathBuf> {
     let host = host(root)?;
-    let directory = target_directory(root)?.join("fuzz");
+    let directory = step::target_directory(root)?.join("fuzz");
     let mut command = step::cargo(root, ["build", "--quiet", "--profile", "fuzz", "--package", "fuzz", "--bins"]);
     command.args(["--features", "libfuzzer", "--target", &host, "--target-dir"]).arg(&directory);
     command.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", INSTRUMENTATION.join(" "));
@@ -90,12 +90,6 @@ fn host(root: &Path) -> Result<String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc -vV names no host")
-}
-
-fn target_directory(root: &Path) -> Result<PathBuf> {
-    let output = step::cargo(root, ["metadata", "--no-deps", "--format-version=1"]).output()?;
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    metadata["target_directory"].as_str().map(PathBuf::from).context("cargo metadata names no target directory")
 }
 
 fn fuzz(root: &Path, target: &str, command: &mut Command, seconds: u32) -> Result<()> {

@@ -1,7 +1,7 @@
 //! One step of a longer run: a heading, a command, how long it took.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -21,6 +21,13 @@ pub fn cargo<S: AsRef<OsStr>>(root: &Path, arguments: impl IntoIterator<Item = S
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(arguments).stdin(Stdio::null());
     command
+}
+
+/// Where cargo builds, which need not be in the workspace.
+pub fn target_directory(root: &Path) -> Result<PathBuf> {
+    let output = cargo(root, ["metadata", "--no-deps", "--format-version=1"]).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    metadata["target_directory"].as_str().map(PathBuf::from).context("cargo metadata names no target directory")
 }
 
 /// Runs a command to its end; an exit code other than 0 is an error that repeats the command.

@@ -8,13 +8,14 @@ use std::process::Stdio;
 use anyhow::{Context, Result, ensure};
 
 use crate::step::{cargo, run as run_command, step};
-use crate::{apt, fuzz, sim, tidy};
+use crate::{apt, fuzz, parts, sim, tidy};
 
 /// Tells the end-to-end tests which binary to run, so that none of them has to build it.
 const BINARY: &str = "EVENTIDE_BIN";
 
 pub fn run(root: &Path) -> Result<()> {
     step("prerequisites", apt::ensure)?;
+    let parts = step("parts", || parts::ensure(root))?;
     step("formatting", || run_command(&mut cargo(root, ["fmt", "--all", "--", "--check"])))?;
     step("tidy", || tidy::run(root))?;
     step("clippy", || {
@@ -31,10 +32,10 @@ pub fn run(root: &Path) -> Result<()> {
             step("documentation tests", || run_command(&mut cargo(root, arguments)))?;
         }
         eprintln!("\n== tests, with cargo-nextest");
-        run_command(cargo(root, ["nextest", "run", "--workspace"]).env(BINARY, binary))
+        run_command(cargo(root, ["nextest", "run", "--workspace"]).env(BINARY, binary).envs(parts))
     } else {
         eprintln!("\n== tests, with cargo test (cargo-nextest is not installed)");
-        run_command(cargo(root, ["test", "--workspace"]).env(BINARY, binary))
+        run_command(cargo(root, ["test", "--workspace"]).env(BINARY, binary).envs(parts))
     }
 }
 

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use crate::Revision;
-use crate::limits::MAX_VALUE_BYTES;
+use crate::limits::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+
+/// A request with the largest value and two keys, its own and the prefix, and room for the rest of the transaction.
+const ETCD_REQUEST_BYTES: usize = MAX_VALUE_BYTES + 8 * MAX_KEY_BYTES;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -13,6 +16,11 @@ pub enum StoreError {
     FutureRevision { requested: Revision, current: Revision },
     #[error("a value of {size} bytes is too large: at most {MAX_VALUE_BYTES} are allowed")]
     ValueTooLarge { size: usize },
+    #[error(
+        "a value of {size} bytes is larger than this etcd accepts in one request (1.5 MiB unless it is told otherwise): \
+         start all its members with a larger --max-request-bytes, {ETCD_REQUEST_BYTES} for everything we store"
+    )]
+    ValueTooLargeForEtcd { size: usize },
     #[error("no space left for the store: changes are refused until there is room again")]
     NoSpace,
     #[error(

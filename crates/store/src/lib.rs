@@ -12,6 +12,7 @@ pub mod contract;
 pub mod embedded;
 mod entry;
 mod error;
+pub mod etcd;
 mod key;
 pub mod limits;
 mod range;
@@ -25,6 +26,7 @@ pub use change::{Action, Change, CommitError, Committed, Expected};
 pub use embedded::EmbeddedStore;
 pub use entry::Entry;
 pub use error::StoreError;
+pub use etcd::EtcdStore;
 pub use key::{Key, KeyError, Prefix};
 pub use range::{Page, RangeRequest};
 pub use revision::Revision;
@@ -34,7 +36,8 @@ pub use watch::{Event, Notice, Watch, WatchEnd};
 ///
 /// # Guarantees
 ///
-/// - A new store is at [`Revision::FIRST`]; every successful commit, and nothing else, raises the revision by one.
+/// - A new store is at [`Revision::FIRST`]; every successful commit, and nothing else, raises the revision by one. (In an
+///   etcd that is shared with others, so does what they write.)
 /// - A commit is answered, and shown to readers and watchers, only when it is durable.
 /// - After a commit is answered, every later `get`, `range` without `at` and `current_revision` shows it.
 /// - A revision older than the last compaction is refused with [`StoreError::Compacted`], one that has not happened yet

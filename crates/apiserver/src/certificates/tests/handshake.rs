@@ -55,6 +55,7 @@ fn client(kubeconfig: &Path, with_certificate: Presented) -> ClientConfig {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Presented {
     Certificate,
     Nothing,

@@ -1,3 +1,5 @@
+//! Certificates and headers, good and bad, and who they make a request's user.
+
 use rcgen::KeyPair;
 
 use super::*;

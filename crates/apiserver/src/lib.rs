@@ -1,11 +1,17 @@
 //! Requests to stored changes.
 //!
-//! What is here so far is pure: text of a request in, typed values or a [`status::Status`] out. No sockets, no clock,
-//! no storage; the server calls these modules.
+//! What is here so far is pure except for the files of [`certificates`]: text of a request in, typed values or a
+//! [`status::Status`] out. No sockets, no clock, no storage; the server calls these modules.
 //!
 //! | module | decides |
 //! | --- | --- |
 //! | [`kind`], [`kinds`] | what each kind of object is, one file per kind |
+//! | [`identity`] | who a user is: names and groups everyone agrees on |
+//! | [`certificates`] | the cluster's authority, certificates, kubeconfigs, TLS (reads and writes files) |
+//! | [`tokens`] | service account tokens: issued, verified, discovered |
+//! | [`authenticate`] | who sent a request |
+//! | [`authorize`] | whether a user may do something |
+//! | [`node_restriction`] | what a node may write |
 //! | [`path`] | what a URL asks for, and the verb of a request |
 //! | [`query`] | the parameters of a URL |
 //! | [`options`] | the options of each verb, checked |
@@ -16,8 +22,11 @@
 pub mod admission;
 pub mod answer;
 pub mod api;
+pub mod authenticate;
+pub mod authorize;
 pub mod cache;
 pub mod call;
+pub mod certificates;
 pub mod discovery;
 pub mod dispatch;
 pub mod encoded;
@@ -28,11 +37,14 @@ pub mod keys;
 pub mod kind;
 pub mod kinds;
 pub mod negotiate;
+pub mod node_restriction;
 pub mod options;
 pub mod path;
 mod percent;
 pub mod query;
+pub mod secret;
 pub mod status;
 pub mod subresources;
 pub mod table;
+pub mod tokens;
 pub mod verbs;

@@ -50,7 +50,8 @@ pub type SelectableFields = Vec<(&'static str, Cow<'static, str>)>;
 ///
 /// # Flow
 ///
-/// Create: `default`, admission, metadata filled in, `prepare_for_create`, metadata validated by [`Facts`], `validate`.
+/// Create: `warnings_as_sent`, `default`, admission, metadata filled in, `prepare_for_create`, metadata validated by
+/// [`Facts`], `validate`.
 /// Update: `default`, admission, metadata pinned to the old object, `prepare_for_update`, metadata validated, `validate`
 /// is *not* called: `validate_update` says all that an update must satisfy. The status subresource likewise.
 ///
@@ -108,6 +109,11 @@ pub trait Kind: Send + Sync + 'static {
         _scene: &Scene,
         _errors: &mut Errors,
     ) {
+    }
+
+    /// What the client should know about a new object as it was sent, which its defaults may hide.
+    fn warnings_as_sent(_object: &Self::Object) -> Vec<String> {
+        Vec::new()
     }
 
     /// What the client should know about an object that is accepted.

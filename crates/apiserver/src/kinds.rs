@@ -3,8 +3,24 @@
 //! Adding one: write its file, add its line to [`ALL`].
 
 mod config_map;
+mod namespace;
+mod node;
+mod pod;
+mod secret;
+mod service_account;
+#[cfg(test)]
+mod test_support;
+#[cfg(test)]
+mod tests;
 
 use crate::kind::{Of, Served};
 
 /// Every kind, in the order of discovery.
-pub const ALL: &[&dyn Served] = &[&Of::<config_map::ConfigMaps>::NEW];
+pub const ALL: &[&dyn Served] = &[
+    &Of::<config_map::ConfigMaps>::NEW,
+    &Of::<namespace::Namespaces>::NEW,
+    &Of::<node::Nodes>::NEW,
+    &Of::<pod::Pods>::NEW,
+    &Of::<secret::Secrets>::NEW,
+    &Of::<service_account::ServiceAccounts>::NEW,
+];

@@ -25,6 +25,8 @@ pub trait Served: Send + Sync + 'static {
     fn prepare_for_update(&self, part: Option<Part>, new: &mut dyn AnyObject, old: &dyn AnyObject, scene: &Scene);
     /// Everything that is wrong with an update of the whole object, or of one part, metadata included.
     fn validate_update(&self, part: Option<Part>, new: &dyn AnyObject, old: &dyn AnyObject, scene: &Scene) -> Errors;
+    /// To be asked about a new object before its defaults are filled in.
+    fn warnings_as_sent(&self, object: &dyn AnyObject) -> Vec<String>;
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String>;
     fn selectable_fields(&self, object: &dyn AnyObject) -> SelectableFields;
     fn columns(&self) -> &'static [Column];
@@ -85,6 +87,10 @@ impl<K: Kind> Served for Of<K> {
             Some(part) => K::validate_part_update(part, typed(new), typed(old), scene, &mut errors),
         }
         errors
+    }
+
+    fn warnings_as_sent(&self, object: &dyn AnyObject) -> Vec<String> {
+        K::warnings_as_sent(typed(object))
     }
 
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String> {

@@ -2,11 +2,15 @@
 //!
 //! Adding one: write its file, add its line to [`ALL`].
 
+mod addresses;
 mod config_map;
+mod endpoint_slice;
+mod endpoints;
 mod namespace;
 mod node;
 mod pod;
 mod secret;
+mod service;
 mod service_account;
 #[cfg(test)]
 mod test_support;
@@ -18,9 +22,12 @@ use crate::kind::{Of, Served};
 /// Every kind, in the order of discovery.
 pub const ALL: &[&dyn Served] = &[
     &Of::<config_map::ConfigMaps>::NEW,
+    &Of::<endpoints::Endpoints>::NEW,
     &Of::<namespace::Namespaces>::NEW,
     &Of::<node::Nodes>::NEW,
     &Of::<pod::Pods>::NEW,
     &Of::<secret::Secrets>::NEW,
+    &Of::<service::Services>::NEW,
     &Of::<service_account::ServiceAccounts>::NEW,
+    &Of::<endpoint_slice::EndpointSlices>::NEW,
 ];

@@ -273,15 +273,23 @@ mod tests {
                     json!({"addressType": "X"}),
                     &["addressType: Unsupported value: \"X\": supported values: \"FQDN\", \"IPv4\", \"IPv6\""],
                 ),
-                (endpoint(json!({"addresses": []})), &["endpoints[0].addresses: Required value: must contain at least 1 address"]),
-                (endpoint(json!({"addresses": many})), &["endpoints[0].addresses: Too many: 101: must have at most 100 items"]),
+                (
+                    endpoint(json!({"addresses": []})),
+                    &["endpoints[0].addresses: Required value: must contain at least 1 address"],
+                ),
+                (
+                    endpoint(json!({"addresses": many})),
+                    &["endpoints[0].addresses: Too many: 101: must have at most 100 items"],
+                ),
                 (
                     endpoint(json!({"addresses": ["fd00::1"]})),
                     &["endpoints[0].addresses: Invalid value: \"fd00::1\": must be an IPv4 address"],
                 ),
                 (
                     json!({"addressType": "FQDN", "endpoints": [{"addresses": ["host"]}]}),
-                    &["endpoints[0].addresses[0]: Invalid value: \"host\": should be a domain with at least two segments separated by dots"],
+                    &[
+                        "endpoints[0].addresses[0]: Invalid value: \"host\": should be a domain with at least two segments separated by dots",
+                    ],
                 ),
                 (json!({"addressType": "FQDN", "endpoints": [{"addresses": ["a.example."]}]}), &[]),
                 (

@@ -150,7 +150,10 @@ mod tests {
         assert_refused::<Endpoints>(
             &endpoints(),
             &[
-                (json!({"subsets": [{}]}), &["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"]),
+                (
+                    json!({"subsets": [{}]}),
+                    &["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"],
+                ),
                 (
                     json!({"subsets": [{"notReadyAddresses": [{"ip": "127.0.0.1", "nodeName": "_"}]}]}),
                     &[

@@ -163,7 +163,9 @@ mod tests {
             &[
                 (
                     json!({"spec": {"finalizers": ["mine"]}}),
-                    &["spec.finalizers: Invalid value: \"mine\": name is neither a standard finalizer name nor is it fully qualified"],
+                    &[
+                        "spec.finalizers: Invalid value: \"mine\": name is neither a standard finalizer name nor is it fully qualified",
+                    ],
                 ),
                 (json!({"metadata": {"namespace": "b"}}), &["metadata.namespace: Forbidden: not allowed on this type"]),
             ],
@@ -172,7 +174,8 @@ mod tests {
 
     #[test]
     fn an_update_reaches_only_its_part() {
-        let sent = with(&namespace(), json!({"spec": {"finalizers": []}, "status": {"phase": "Active", "conditions": []}}));
+        let sent =
+            with(&namespace(), json!({"spec": {"finalizers": []}, "status": {"phase": "Active", "conditions": []}}));
         let whole = updated::<Namespaces>(sent.clone(), namespace());
         assert_eq!(finalizers(&whole), ["kubernetes"]);
         let finalized = prepared_part::<Namespaces>(Part::Finalize, sent.clone(), namespace());

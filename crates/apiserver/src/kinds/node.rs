@@ -249,11 +249,15 @@ mod tests {
                 ),
                 (
                     json!({"spec": {"taints": [{"key": "a", "effect": "No"}]}}),
-                    &["metadata.taints[0].effect: Unsupported value: \"No\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\""],
+                    &[
+                        "metadata.taints[0].effect: Unsupported value: \"No\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"",
+                    ],
                 ),
                 (
                     json!({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}, {"key": "a", "effect": "NoExecute"}]}}),
-                    &["metadata.taints[1]: Duplicate value: {\"effect\":\"NoExecute\",\"key\":\"a\"}: taints must be unique by key and effect pair"],
+                    &[
+                        "metadata.taints[1]: Duplicate value: {\"effect\":\"NoExecute\",\"key\":\"a\"}: taints must be unique by key and effect pair",
+                    ],
                 ),
                 (
                     json!({"status": {"capacity": {"cpu": "-1"}, "allocatable": {"pods": "1.5"}}}),
@@ -318,7 +322,18 @@ mod tests {
                     "operatingSystem": "linux", "systemUUID": ""},
             },
         });
-        let expected = ["n", "NotReady,SchedulingDisabled", "edge,worker", "60m", "v1", "10.0.0.1", "<none>", "os", "6 (arm64)", "cri://1"];
+        let expected = [
+            "n",
+            "NotReady,SchedulingDisabled",
+            "edge,worker",
+            "60m",
+            "v1",
+            "10.0.0.1",
+            "<none>",
+            "os",
+            "6 (arm64)",
+            "cri://1",
+        ];
         assert_eq!(cells::<Nodes>(with(&node(), patch.clone())), expected);
         let fields = Nodes::selectable_fields(&read::<Nodes>(with(&node(), patch)));
         assert_eq!(fields, [("spec.unschedulable", "true".into())]);

@@ -171,7 +171,8 @@ mod tests {
         let mut sent = pod();
         sent["metadata"]["labels"] = json!({"new": "label"});
         sent["spec"]["nodeName"] = json!("elsewhere");
-        sent["spec"]["ephemeralContainers"] = json!([{"name": "debug", "image": "y", "terminationMessagePolicy": "File"}]);
+        sent["spec"]["ephemeralContainers"] =
+            json!([{"name": "debug", "image": "y", "terminationMessagePolicy": "File"}]);
         let part = Part::EphemeralContainers;
         let new = prepared_part::<Pods>(part, sent.clone(), pod());
         assert_eq!(new.metadata.labels, None);

@@ -47,8 +47,7 @@ fn percentage(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    const PERCENT: &str =
-        "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+    const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
     #[test]
     fn numbers_and_percentages_are_checked_at_their_edges() {

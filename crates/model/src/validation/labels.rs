@@ -30,12 +30,7 @@ pub fn validate_labels(labels: Option<&BTreeMap<String, String>>, path: Path<'_>
 }
 
 /// Every mistake of a label selector; one that is absent has none.
-pub fn validate_selector(
-    selector: Option<&LabelSelector>,
-    values: InvalidValues,
-    path: Path<'_>,
-    errors: &mut Errors,
-) {
+pub fn validate_selector(selector: Option<&LabelSelector>, values: InvalidValues, path: Path<'_>, errors: &mut Errors) {
     let Some(selector) = selector else { return };
     validate_labels(selector.match_labels.as_ref(), path.child("matchLabels"), errors);
     let expressions = path.child("matchExpressions");

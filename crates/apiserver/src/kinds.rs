@@ -4,18 +4,23 @@
 
 mod addresses;
 mod config_map;
+mod daemon_set;
+mod deployment;
 mod endpoint_slice;
 mod endpoints;
 mod namespace;
 mod node;
 mod pod;
+mod replica_set;
 mod secret;
 mod service;
 mod service_account;
+mod stateful_set;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use crate::kind::{Of, Served};
 
@@ -29,5 +34,9 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<secret::Secrets>::NEW,
     &Of::<service::Services>::NEW,
     &Of::<service_account::ServiceAccounts>::NEW,
+    &Of::<daemon_set::DaemonSets>::NEW,
+    &Of::<deployment::Deployments>::NEW,
+    &Of::<replica_set::ReplicaSets>::NEW,
+    &Of::<stateful_set::StatefulSets>::NEW,
     &Of::<endpoint_slice::EndpointSlices>::NEW,
 ];

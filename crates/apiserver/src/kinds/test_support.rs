@@ -110,3 +110,17 @@ pub fn assert_update_refused<K: Kind>(old: &Value, rows: &[(Value, &[&str])]) {
         assert_eq!(update_errors::<K>(with(old, patch.clone()), old.clone()), *expected, "{patch}");
     }
 }
+
+/// An object that makes pods from a template, of whichever kind.
+pub fn workload() -> Value {
+    serde_json::json!({
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "a"}},
+            "template": {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {"containers": [{"name": "c", "image": "x:1"}]},
+            },
+        },
+    })
+}

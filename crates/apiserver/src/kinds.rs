@@ -4,13 +4,18 @@
 
 mod addresses;
 mod config_map;
+mod controller_revision;
 mod daemon_set;
 mod deployment;
 mod endpoint_slice;
 mod endpoints;
+mod job;
+mod lease;
 mod namespace;
 mod node;
 mod pod;
+mod pod_disruption_budget;
+mod priority_class;
 mod replica_set;
 mod secret;
 mod service;
@@ -34,9 +39,14 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<secret::Secrets>::NEW,
     &Of::<service::Services>::NEW,
     &Of::<service_account::ServiceAccounts>::NEW,
+    &Of::<controller_revision::ControllerRevisions>::NEW,
     &Of::<daemon_set::DaemonSets>::NEW,
     &Of::<deployment::Deployments>::NEW,
     &Of::<replica_set::ReplicaSets>::NEW,
     &Of::<stateful_set::StatefulSets>::NEW,
+    &Of::<job::Jobs>::NEW,
+    &Of::<lease::Leases>::NEW,
     &Of::<endpoint_slice::EndpointSlices>::NEW,
+    &Of::<pod_disruption_budget::PodDisruptionBudgets>::NEW,
+    &Of::<priority_class::PriorityClasses>::NEW,
 ];

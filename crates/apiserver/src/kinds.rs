@@ -9,6 +9,8 @@ mod daemon_set;
 mod deployment;
 mod endpoint_slice;
 mod endpoints;
+mod event;
+mod event_v1;
 mod job;
 mod lease;
 mod namespace;
@@ -33,6 +35,7 @@ use crate::kind::{Of, Served};
 pub const ALL: &[&dyn Served] = &[
     &Of::<config_map::ConfigMaps>::NEW,
     &Of::<endpoints::Endpoints>::NEW,
+    &Of::<event::Events>::NEW,
     &Of::<namespace::Namespaces>::NEW,
     &Of::<node::Nodes>::NEW,
     &Of::<pod::Pods>::NEW,
@@ -47,6 +50,7 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<job::Jobs>::NEW,
     &Of::<lease::Leases>::NEW,
     &Of::<endpoint_slice::EndpointSlices>::NEW,
+    &Of::<event_v1::EventsV1>::NEW,
     &Of::<pod_disruption_budget::PodDisruptionBudgets>::NEW,
     &Of::<priority_class::PriorityClasses>::NEW,
 ];

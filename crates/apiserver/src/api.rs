@@ -94,7 +94,9 @@ pub fn stored(kind: &'static dyn Served) -> &'static Facts {
 pub fn store_failure(error: &StoreError) -> Status {
     match error {
         StoreError::NoSpace => Status { code: 507, ..Status::internal_error(&error.to_string()) },
-        StoreError::ValueTooLarge { .. } => Status::request_entity_too_large(&error.to_string()),
+        StoreError::ValueTooLarge { .. } | StoreError::ValueTooLargeForEtcd { .. } => {
+            Status::request_entity_too_large(&error.to_string())
+        }
         StoreError::Unavailable { .. } => Status::timeout(&error.to_string(), 1),
         StoreError::Compacted { .. } => Status::expired(error.to_string()),
         StoreError::FutureRevision { requested, current } => too_large(requested.get(), Some(*current)),

@@ -31,6 +31,8 @@ pub struct Call {
 pub struct Sent {
     pub object: Box<dyn AnyObject>,
     pub warnings: Vec<String>,
+    /// What there is to say about the object before its defaults, if it is a new one.
+    pub warnings_if_new: Vec<String>,
 }
 
 impl Call {
@@ -141,6 +143,7 @@ pub fn decode(
         FieldValidation::Strict | FieldValidation::Warn => {}
     }
     let mut object = decoded.object;
+    let warnings_if_new = kind.warnings_as_sent(&*object);
     kind.default(&mut *object);
-    Ok(Sent { object, warnings })
+    Ok(Sent { object, warnings, warnings_if_new })
 }

@@ -51,7 +51,8 @@ pub type SelectableFields = Vec<(&'static str, Cow<'static, str>)>;
 ///
 /// # Flow
 ///
-/// Create: `default`, admission, metadata filled in, `prepare_for_create`, metadata validated by [`Facts`], `validate`.
+/// Create: `warnings_as_sent`, `default`, admission, metadata filled in, `prepare_for_create`, metadata validated by
+/// [`Facts`], `validate`.
 /// Update: `default`, admission, metadata pinned to the old object, `prepare_for_update`, metadata validated, `validate`
 /// is *not* called: `validate_update` says all that an update must satisfy. The status subresource likewise.
 ///
@@ -118,6 +119,11 @@ pub trait Kind: Send + Sync + 'static {
 
     /// Writes into an object that it is being deleted, beyond its metadata.
     fn prepare_for_deletion(_object: &mut Self::Object) {}
+
+    /// What the client should know about a new object as it was sent, which its defaults may hide.
+    fn warnings_as_sent(_object: &Self::Object) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What the client should know about an object that is accepted.
     fn warnings(_new: &Self::Object, _old: Option<&Self::Object>) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! their objects, is the same for all. Time is an argument, because ages are text here.
 
 mod age;
+mod cells;
 mod generic;
 mod pod;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use age::{human, short_human, since};
+pub use cells::{container_cells, labels_cell, or_none, selector_cell, some_of};
 pub use generic::{GENERIC_COLUMNS, generic_row};
 pub use pod::{POD_COLUMNS, pod_row};
 
@@ -38,6 +40,16 @@ impl Column {
         Column { name, kind: "string", format: "", description, priority: 0 }
     }
 
+    /// A column of whole numbers that is always shown.
+    pub const fn integer(name: &'static str, description: &'static str) -> Column {
+        Column { kind: "integer", ..Column::text(name, description) }
+    }
+
+    /// A column of yes or no that is always shown.
+    pub const fn boolean(name: &'static str, description: &'static str) -> Column {
+        Column { kind: "boolean", ..Column::text(name, description) }
+    }
+
     /// The same, only for those who want more.
     #[must_use]
     pub const fn wide(self) -> Column {
@@ -52,6 +64,15 @@ impl Column {
 
     /// How long ago the object was created.
     pub const AGE: Column = Column::text("Age", "How long ago the object was created.");
+
+    /// The containers of a template, by name.
+    pub const CONTAINERS: Column = Column::text("Containers", "The names of the containers in the template.").wide();
+
+    /// The images of a template's containers.
+    pub const IMAGES: Column = Column::text("Images", "The images of the containers in the template.").wide();
+
+    /// The pods that an object means.
+    pub const SELECTOR: Column = Column::text("Selector", "Which pods the object means, by their labels.").wide();
 }
 
 /// Something clients may know about a row without understanding its cells.

@@ -276,6 +276,10 @@ impl Errors {
         self.push(ErrorKind::Duplicate, path, Some(value.into()), "");
     }
 
+    pub fn duplicate_because(&mut self, path: Path<'_>, value: impl Into<BadValue>, detail: &str) {
+        self.push(ErrorKind::Duplicate, path, Some(value.into()), detail);
+    }
+
     pub fn not_found(&mut self, path: Path<'_>, value: impl Into<BadValue>) {
         self.push(ErrorKind::NotFound, path, Some(value.into()), "");
     }
@@ -347,6 +351,12 @@ impl IntoIterator for Errors {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
+    }
+}
+
+impl Extend<Error> for Errors {
+    fn extend<I: IntoIterator<Item = Error>>(&mut self, more: I) {
+        self.0.extend(more);
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{
-    Affinity, Container, Pod, PodAffinityTerm, PodCondition, PodSpec, PodStatus, ResourceRequirements,
+    Affinity, Container, Pod, PodAffinityTerm, PodCondition, PodSpec, PodStatus, PodTemplateSpec, ResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
@@ -90,6 +90,13 @@ pub fn prepare_for_status_update(new: &mut Pod, old: &Pod) {
         new.conditions.as_deref_mut().unwrap_or_default(),
         old.conditions.as_deref().unwrap_or_default(),
     );
+}
+
+/// A template keeps the fields that are not available only where the one it replaces used them.
+pub fn prepare_template(new: &mut PodTemplateSpec, old: Option<&PodTemplateSpec>) {
+    if let Some(spec) = &mut new.spec {
+        drop_unavailable_fields(spec, old.and_then(|old| old.spec.as_ref()));
+    }
 }
 
 /// Fields behind upstream's gates that are off by default stay only where they were in use.

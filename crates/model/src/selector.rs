@@ -11,6 +11,7 @@ mod supported;
 
 pub use fields::{Fields, Term, TermOperator};
 pub use labels::{Labels, Operator, Requirement};
+pub use supported::supported_fields;
 
 /// Why a selector cannot be used. An API server answers every one of them with 400.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

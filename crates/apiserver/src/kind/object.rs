@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::Object;
 
+const JSON: &str = "maps have string keys and numbers are finite";
+
 /// An object of any kind.
 pub trait AnyObject: Any + Send + Sync {
     fn meta(&self) -> &ObjectMeta;
@@ -33,16 +35,36 @@ impl<T: Object> AnyObject for T {
     }
 
     fn to_value(&self) -> Value {
-        serde_json::to_value(self).expect("maps have string keys and numbers are finite")
+        serde_json::to_value(self).expect(JSON)
     }
 
     fn to_json(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("maps have string keys and numbers are finite")
+        let bytes = serde_json::to_vec(self).expect(JSON);
+        let head = format!("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",\"metadata\":", T::API_VERSION, T::KIND);
+        if bytes.starts_with(head.as_bytes()) { bytes } else { metadata_first(self.to_value()) }
     }
 
     fn equals(&self, other: &dyn AnyObject) -> bool {
         other.downcast_ref::<T>() == Some(self)
     }
+}
+
+/// Some types are written in the order of their fields' names.
+fn metadata_first(value: Value) -> Vec<u8> {
+    let Value::Object(mut fields) = value else { unreachable!("resources are written as objects") };
+    let mut bytes = vec![b'{'];
+    let first = ["apiVersion", "kind", "metadata"].map(|name| (name.to_owned(), fields.remove(name)));
+    let first = first.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    for (i, (name, value)) in first.chain(fields).enumerate() {
+        if i > 0 {
+            bytes.push(b',');
+        }
+        serde_json::to_writer(&mut bytes, &name).expect(JSON);
+        bytes.push(b':');
+        serde_json::to_writer(&mut bytes, &value).expect(JSON);
+    }
+    bytes.push(b'}');
+    bytes
 }
 
 impl dyn AnyObject {

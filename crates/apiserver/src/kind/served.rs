@@ -28,6 +28,8 @@ pub trait Served: Send + Sync + 'static {
     fn validate_update(&self, part: Option<Part>, new: &dyn AnyObject, old: &dyn AnyObject, scene: &Scene) -> Errors;
     fn kept_by(&self, object: &dyn AnyObject) -> Kept;
     fn prepare_for_deletion(&self, object: &mut dyn AnyObject);
+    /// To be asked about a new object before its defaults are filled in.
+    fn warnings_as_sent(&self, object: &dyn AnyObject) -> Vec<String>;
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String>;
     fn selectable_fields(&self, object: &dyn AnyObject) -> SelectableFields;
     fn columns(&self) -> &'static [Column];
@@ -96,6 +98,10 @@ impl<K: Kind> Served for Of<K> {
 
     fn prepare_for_deletion(&self, object: &mut dyn AnyObject) {
         K::prepare_for_deletion(typed_mut(object));
+    }
+
+    fn warnings_as_sent(&self, object: &dyn AnyObject) -> Vec<String> {
+        K::warnings_as_sent(typed(object))
     }
 
     fn warnings(&self, new: &dyn AnyObject, old: Option<&dyn AnyObject>) -> Vec<String> {

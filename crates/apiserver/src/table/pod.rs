@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Conta
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use lifecycle::moment::Moment;
 
-use super::{Column, Row, RowCondition, since};
+use super::{Column, Row, RowCondition, or_none, since};
 
 pub const POD_COLUMNS: &[Column] = &[
     Column::NAME,
@@ -261,8 +261,4 @@ fn end_word(ended: &ContainerStateTerminated) -> String {
         ("", signal) => format!("Signal:{signal}"),
         (reason, _) => reason.to_owned(),
     }
-}
-
-fn or_none(text: Option<&str>) -> String {
-    text.filter(|text| !text.is_empty()).unwrap_or("<none>").to_owned()
 }

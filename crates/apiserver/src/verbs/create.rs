@@ -43,7 +43,8 @@ impl Api {
         sent: Sent,
         options: &WriteOptions,
     ) -> Result<Answer, Status> {
-        let Sent { mut object, mut warnings } = sent;
+        let Sent { mut object, mut warnings, warnings_if_new } = sent;
+        warnings.extend(warnings_if_new);
         let facts = call.kind.facts();
         if !object.meta().resource_version.as_deref().unwrap_or_default().is_empty() {
             return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));

@@ -31,17 +31,17 @@ impl Api {
     /// Replaces the object that a request names, or one part of it, by what the request brings.
     pub async fn update(&self, call: &Call, part: Option<Part>) -> Result<Answer, Status> {
         let options = parse_write(&call.query, WriteVerb::Update)?;
-        let Sent { object, warnings } = call.object(options.field_validation)?;
-        check_name(call, &*object)?;
+        let sent = call.object(options.field_validation)?;
+        check_name(call, &*sent.object)?;
         let mut attempt = Attempt::new(self, call.kind, call.place());
         loop {
             let Some(current) = attempt.current().await? else {
                 if attempt.doubts().await? == Doubt::Justified {
                     continue;
                 }
-                return self.update_of_nothing(call, part, Sent { object, warnings }, &options).await;
+                return self.update_of_nothing(call, part, sent, &options).await;
             };
-            let wanted = Wanted { object: object.boxed_clone(), warnings: warnings.clone() };
+            let wanted = Wanted { object: sent.object.boxed_clone(), warnings: sent.warnings.clone() };
             if let Some(updated) = self.replace(call, part, &mut attempt, current, wanted, options.dry_run).await? {
                 let served = updated.object.to_json().into();
                 let answer = shape::answer(call, 200, &*updated.object, served, (self.clock)())?;

@@ -12,7 +12,7 @@ mod warnings;
 
 use k8s_openapi::api::core::v1::{Container, Pod, PodIP, PodSecurityContext, PodSpec, PodStatus, PodTemplateSpec};
 
-pub use warnings::warnings;
+pub use warnings::{template_warnings, warnings};
 
 /// How long a pod may take to end unless it says otherwise.
 pub const GRACE_SECONDS: i64 = 30;
@@ -106,7 +106,7 @@ fn default_status(status: &mut PodStatus) {
 }
 
 /// Sets a text that is missing or empty.
-fn fill(field: &mut Option<String>, value: &str) {
+pub fn fill(field: &mut Option<String>, value: &str) {
     if field.as_deref().unwrap_or_default().is_empty() {
         *field = Some(value.to_owned());
     }

@@ -91,6 +91,17 @@ const KINDS: [Kind; 9] = [
     },
 ];
 
+/// Every field that objects of a kind can be selected by, under its present name.
+pub fn supported_fields(group: &str, kind: &str) -> Vec<&'static str> {
+    let known = KINDS.iter().find(|known| known.kind == kind && known.group == group);
+    let fields = known.map_or(&ANY[..], |known| known.fields).iter().copied();
+    let renamed = known.map_or(&[][..], |known| known.renamed).iter().map(|(_, present)| *present);
+    let mut fields: Vec<_> = fields.chain(renamed).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+}
+
 /// The name under which the objects of a kind know a field that a client asked for.
 pub(super) fn present_name<'a>(group: &str, kind: &str, field: &'a str) -> Result<&'a str, SelectorError> {
     let known = KINDS.iter().find(|known| known.kind == kind && known.group == group);

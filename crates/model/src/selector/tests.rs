@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Fields, Labels, Term};
+use super::{Fields, Labels, Term, supported_fields};
 
 fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -203,4 +203,11 @@ proptest! {
             prop_assert_eq!(sorted(&Fields::parse(&fields.to_string()).unwrap()), sorted(&fields));
         }
     }
+}
+
+#[test]
+fn supported_fields_are_listed_under_their_present_names() {
+    assert_eq!(supported_fields("", "Node"), ["metadata.name", "spec.unschedulable"]);
+    assert_eq!(supported_fields("apps", "Deployment"), ["metadata.name", "metadata.namespace"]);
+    assert!(supported_fields("events.k8s.io", "Event").contains(&"involvedObject.kind"));
 }

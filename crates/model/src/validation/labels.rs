@@ -10,7 +10,7 @@ use crate::field::{BadValue, Errors, Path};
 
 /// Whether values that are no label values are refused in selectors, or kept because the stored object has such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum InvalidValues {
+pub enum InvalidValues {
     Refused,
     Kept,
 }
@@ -22,19 +22,15 @@ impl InvalidValues {
 }
 
 /// Keys are qualified names and values label values. Both are reported at the map, as upstream does.
-pub(super) fn validate_labels(labels: Option<&BTreeMap<String, String>>, path: Path<'_>, errors: &mut Errors) {
+pub fn validate_labels(labels: Option<&BTreeMap<String, String>>, path: Path<'_>, errors: &mut Errors) {
     for (key, value) in labels.into_iter().flatten() {
         formats::qualified_name(key, path, errors);
         formats::label_value(value, path, errors);
     }
 }
 
-pub(super) fn validate_selector(
-    selector: Option<&LabelSelector>,
-    values: InvalidValues,
-    path: Path<'_>,
-    errors: &mut Errors,
-) {
+/// Every mistake of a label selector; one that is absent has none.
+pub fn validate_selector(selector: Option<&LabelSelector>, values: InvalidValues, path: Path<'_>, errors: &mut Errors) {
     let Some(selector) = selector else { return };
     validate_labels(selector.match_labels.as_ref(), path.child("matchLabels"), errors);
     let expressions = path.child("matchExpressions");
@@ -113,7 +109,7 @@ pub(super) fn is_invalid(selector: Option<&LabelSelector>) -> bool {
 }
 
 /// A selector as it is shown in an error.
-pub(super) fn shown(selector: &LabelSelector) -> BadValue {
+pub fn shown(selector: &LabelSelector) -> BadValue {
     let mut fields = Vec::new();
     if let Some(labels) = selector.match_labels.as_ref().filter(|labels| !labels.is_empty()) {
         fields.push(("matchLabels", json!(labels).into()));

@@ -1,4 +1,4 @@
-//! When a pod is valid, with the field paths and messages of upstream.
+//! When a pod, and what other kinds share with it, is valid, with the field paths and messages of upstream.
 //!
 //! Objects are checked after their defaults are filled in ([`crate::defaults`]). Every mistake is collected, in upstream's
 //! order. What a feature gate or an older object changes is decided once, in [`Options`], and passed down as a value.
@@ -11,10 +11,11 @@ mod containers;
 mod env;
 mod ephemeral_containers;
 mod field_refs;
-mod formats;
+pub mod formats;
 mod handlers;
 mod host_process;
 mod init_containers;
+mod int_or_percent;
 mod kept;
 mod labels;
 mod lifecycle;
@@ -47,6 +48,8 @@ mod volume_names;
 mod volumes;
 mod windows_options;
 
+pub use int_or_percent::{int_or_percent_value, validate_at_most_all, validate_int_or_percent};
+pub use labels::{InvalidValues, shown as shown_selector, validate_labels, validate_selector};
 pub use metadata::{NameRule, Scope, pin_metadata, validate_metadata, validate_metadata_update};
 pub use options::Options;
 pub use pod::{Workload, validate_pod, validate_template};

@@ -1,4 +1,4 @@
-//! Whether two parts of a pod's spec mean the same, however they are written.
+//! Whether two parts of a spec, a pod's or a workload's, mean the same, however they are written.
 //!
 //! An absent list equals an empty one, a zero value equals an absent one where upstream cannot tell them apart, and
 //! quantities are compared by amount. Which fields upstream keeps apart is known by their names.
@@ -28,12 +28,14 @@ const USER_MAPS: [&str; 11] = [
 const QUANTITY_MAPS: [&str; 3] = ["limits", "overhead", "requests"];
 const QUANTITIES: [&str; 2] = ["divisor", "sizeLimit"];
 /// Fields whose zero value says something else than their absence.
-const TELLING_ZEROS: [&str; 47] = [
+const TELLING_ZEROS: [&str; 53] = [
     "activeDeadlineSeconds",
     "allowPrivilegeEscalation",
     "apiGroup",
     "automountServiceAccountToken",
+    "backoffLimitPerIndex",
     "cachingMode",
+    "completions",
     "defaultMode",
     "defaultUser",
     "enableServiceLinks",
@@ -48,6 +50,9 @@ const TELLING_ZEROS: [&str; 47] = [
     "initiatorName",
     "localhostProfile",
     "maxExpirationSeconds",
+    "maxFailedIndexes",
+    "maxUnavailable",
+    "minAvailable",
     "minDomains",
     "mode",
     "mountPropagation",
@@ -76,6 +81,7 @@ const TELLING_ZEROS: [&str; 47] = [
     "supplementalGroupsPolicy",
     "terminationGracePeriodSeconds",
     "tolerationSeconds",
+    "ttlSecondsAfterFinished",
 ];
 
 /// Equal parts are the common case and are found without looking at their writing.

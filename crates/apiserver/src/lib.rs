@@ -36,6 +36,7 @@ pub mod identity;
 pub mod keys;
 pub mod kind;
 pub mod kinds;
+pub mod lookup;
 pub mod negotiate;
 pub mod node_restriction;
 pub mod options;

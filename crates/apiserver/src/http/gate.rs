@@ -1,0 +1,176 @@
+//! What every request passes before anything is done for it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request as HttpRequest, Response, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use model::selector::Fields;
+use rustls_pki_types::CertificateDer;
+
+use super::body::AnswerBody;
+use super::limits::{MAX_READS, MAX_WRITES, Pool, Room};
+use super::respond;
+use crate::api::Api;
+use crate::authenticate::{Credentials, authenticate};
+use crate::authorize::{Attributes, Decision, Resource, Target, authorize, forbidden};
+use crate::dispatch::{self, Request};
+use crate::identity::User;
+use crate::negotiate::{self, Encoding};
+use crate::path::{self, Route, Verb};
+use crate::query::Query;
+use crate::status::Status;
+use crate::tokens::Verifier;
+
+/// The largest body that is read, as upstream's.
+pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
+/// Within this, a body has arrived.
+const BODY_WITHIN: Duration = Duration::from_secs(60);
+/// Within this, a request that does not wait for anything has been answered.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// The longest header value that is looked at: longer ones are as if they had not been sent.
+const MAX_HEADER_BYTES: usize = 16 * 1024;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Default)]
+pub struct Peer {
+    /// The client's own certificate, which the handshake has verified.
+    pub certificate: Option<CertificateDer<'static>>,
+}
+
+/// The way into the server.
+pub struct Gate {
+    api: Arc<Api>,
+    verifier: Verifier,
+    reads: Arc<Pool>,
+    writes: Arc<Pool>,
+}
+
+impl Gate {
+    pub fn new(api: Arc<Api>, verifier: Verifier) -> Gate {
+        Gate { api, verifier, reads: Pool::new(MAX_READS), writes: Pool::new(MAX_WRITES) }
+    }
+
+    pub fn api(&self) -> &Arc<Api> {
+        &self.api
+    }
+
+    /// Answers one request, whatever it is.
+    pub async fn handle(&self, peer: &Peer, request: HttpRequest<Incoming>) -> Response<AnswerBody> {
+        let began = Instant::now();
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let encoding = negotiate::encoding(text(request.headers(), header::ACCEPT_ENCODING));
+        let response = match self.answer(peer, request, encoding).await {
+            Ok(response) => response,
+            Err(status) => respond::failure(&status),
+        };
+        tracing::debug!(
+            verb = %method,
+            path = uri.path(),
+            code = response.status().as_u16(),
+            micros = began.elapsed().as_micros(),
+            "request"
+        );
+        response
+    }
+
+    async fn answer(
+        &self,
+        peer: &Peer,
+        request: HttpRequest<Incoming>,
+        encoding: Encoding,
+    ) -> Result<Response<AnswerBody>, Status> {
+        let user = self.user(peer, request.headers())?;
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let waits = self.authorized(&user, request.method(), request.uri().path(), &query)?;
+        let _room = match waits {
+            Waits::Long => None,
+            Waits::No => Some(self.room(&user, request.method())?),
+        };
+        let (parts, body) = request.into_parts();
+        let body = tokio::time::timeout(BODY_WITHIN, read(body)).await;
+        let body = body.unwrap_or_else(|_| Err(Status::timeout("the body of the request did not arrive in time", 1)))?;
+        let request = Request {
+            path: parts.uri.path().to_owned(),
+            query,
+            accept: text(&parts.headers, header::ACCEPT).to_owned(),
+            content_type: text(&parts.headers, header::CONTENT_TYPE).to_owned(),
+            user_agent: text(&parts.headers, header::USER_AGENT).to_owned(),
+            method: parts.method,
+            user,
+            body,
+        };
+        let answered = tokio::time::timeout(ANSWER_WITHIN, dispatch::answer(&self.api, request)).await;
+        let late = || Status::timeout("request did not complete within the allotted timeout", 1);
+        Ok(respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding))
+    }
+
+    fn user(&self, peer: &Peer, headers: &HeaderMap) -> Result<User, Status> {
+        let credentials = Credentials {
+            certificate: peer.certificate.as_ref(),
+            authorization: headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes),
+        };
+        match authenticate(credentials, &self.verifier, &*self.api, jiff::Timestamp::now()) {
+            Ok(user) => Ok(user.unwrap_or_else(User::anonymous)),
+            Err(error) => {
+                tracing::info!(reason = %error, "unable to authenticate the request");
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Refuses what the user may not do, and says whether the answer will take as long as the client wants.
+    fn authorized(&self, user: &User, method: &Method, raw: &str, query: &Query) -> Result<Waits, Status> {
+        let route = path::parse(raw)?;
+        let method_name = method.as_str().to_ascii_lowercase();
+        let fields = query.first("fieldSelector").and_then(|text| Fields::parse(text).ok());
+        let (attributes, waits) = match &route {
+            Route::Resource(path) => {
+                let verb = path.verb(method.as_str(), query)?;
+                let waits = if verb == Verb::Watch { Waits::Long } else { Waits::No };
+                let resource = Resource::of(path, fields.as_ref());
+                (Attributes { user, verb: verb.as_str(), target: Target::Resource(resource) }, waits)
+            }
+            Route::Discovery(_)
+            | Route::Version
+            | Route::Health(_)
+            | Route::OpenApi(_)
+            | Route::Metrics
+            | Route::Root
+            | Route::Unknown => (Attributes { user, verb: &method_name, target: Target::Path(raw) }, Waits::No),
+        };
+        match authorize(&attributes, &*self.api) {
+            Decision::Allow => Ok(waits),
+            Decision::Deny(reason) => Err(forbidden(&attributes, &reason)),
+        }
+    }
+
+    fn room(&self, user: &User, method: &Method) -> Result<Room, Status> {
+        let pool = if matches!(*method, Method::GET | Method::HEAD) { &self.reads } else { &self.writes };
+        pool.enter(&user.name)
+    }
+}
+
+/// How long an answer may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    No,
+    Long,
+}
+
+async fn read(body: Incoming) -> Result<Bytes, Status> {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Status::request_entity_too_large(&format!("limit is {MAX_BODY_BYTES}")))
+        }
+        Err(error) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
+    let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if value.len() > MAX_HEADER_BYTES { "" } else { value }
+}

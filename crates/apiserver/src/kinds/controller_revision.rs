@@ -94,7 +94,8 @@ mod tests {
     #[test]
     fn a_row_names_the_controller() {
         assert_eq!(cells::<ControllerRevisions>(revision())[1], "<none>");
-        let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "s", "uid": "u", "controller": true}]);
+        let owner =
+            json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "s", "uid": "u", "controller": true}]);
         let owned = with(&revision(), json!({"metadata": {"ownerReferences": owner}}));
         assert_eq!(cells::<ControllerRevisions>(owned)[1..3], [json!("statefulset.apps/s"), json!(3)]);
     }

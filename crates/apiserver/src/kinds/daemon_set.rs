@@ -187,19 +187,27 @@ mod tests {
                 (rolling(json!({"maxSurge": "10%", "maxUnavailable": 0})), &[]),
                 (
                     rolling(json!({"maxSurge": 1})),
-                    &["spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"],
+                    &[
+                        "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero",
+                    ],
                 ),
                 (
                     rolling(json!({"maxUnavailable": 0})),
-                    &["spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"],
+                    &[
+                        "spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0",
+                    ],
                 ),
                 (
                     json!({"spec": {"updateStrategy": {"type": "X"}}}),
-                    &["spec.updateStrategy: Unsupported value: {\"type\":\"X\"}: supported values: \"RollingUpdate\", \"OnDelete\""],
+                    &[
+                        "spec.updateStrategy: Unsupported value: {\"type\":\"X\"}: supported values: \"RollingUpdate\", \"OnDelete\"",
+                    ],
                 ),
                 (
                     json!({"spec": {"selector": null}}),
-                    &["spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`"],
+                    &[
+                        "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`",
+                    ],
                 ),
                 (
                     json!({"spec": {"revisionHistoryLimit": -1}}),

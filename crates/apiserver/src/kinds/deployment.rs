@@ -197,14 +197,17 @@ mod tests {
 
     use super::*;
     use crate::kinds::test_support::{
-        assert_refused, assert_update_refused, cells, created, defaults_of, part_errors, part_errors_over, updated, with,
-        workload,
+        assert_refused, assert_update_refused, cells, created, defaults_of, part_errors, part_errors_over, updated,
+        with, workload,
     };
 
     #[test]
     fn a_deployment_rolls_a_quarter_at_a_time() {
         let spec = defaults_of::<Deployments>(workload())["spec"].clone();
-        assert_eq!(spec["strategy"], json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}));
+        assert_eq!(
+            spec["strategy"],
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}})
+        );
         let numbers = ["replicas", "revisionHistoryLimit", "progressDeadlineSeconds"].map(|field| spec[field].clone());
         assert_eq!(numbers, [json!(1), json!(10), json!(600)]);
         let recreate = with(&workload(), json!({"spec": {"strategy": {"type": "Recreate"}}}));
@@ -221,11 +224,15 @@ mod tests {
                 (rolling(json!({"maxSurge": "200%", "maxUnavailable": "100%"})), &[]),
                 (
                     rolling(json!({"maxSurge": 0, "maxUnavailable": "0%"})),
-                    &["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"],
+                    &[
+                        "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0",
+                    ],
                 ),
                 (
                     rolling(json!({"maxUnavailable": "101%"})),
-                    &["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"101%\": must not be greater than 100%"],
+                    &[
+                        "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"101%\": must not be greater than 100%",
+                    ],
                 ),
                 (
                     rolling(json!({"maxSurge": -1})),
@@ -233,11 +240,15 @@ mod tests {
                 ),
                 (
                     json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": {}}}}),
-                    &["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"],
+                    &[
+                        "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+                    ],
                 ),
                 (
                     json!({"spec": {"strategy": {"type": "X"}}}),
-                    &["spec.strategy: Unsupported value: {\"type\":\"X\"}: supported values: \"Recreate\", \"RollingUpdate\""],
+                    &[
+                        "spec.strategy: Unsupported value: {\"type\":\"X\"}: supported values: \"Recreate\", \"RollingUpdate\"",
+                    ],
                 ),
                 (
                     json!({"spec": {"minReadySeconds": 600}}),
@@ -246,7 +257,9 @@ mod tests {
                 (json!({"spec": {"minReadySeconds": 599}}), &[]),
                 (
                     json!({"spec": {"template": {"spec": {"activeDeadlineSeconds": 5}}}}),
-                    &["spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported"],
+                    &[
+                        "spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ReplicaSet is not Supported",
+                    ],
                 ),
             ],
         );
@@ -255,8 +268,10 @@ mod tests {
     #[test]
     fn the_selector_stays_and_annotations_begin_a_generation() {
         let labels = json!({"app": "a", "b": "c"});
-        let patch = json!({"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}});
-        let expected = "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\",\"b\":\"c\"}}: field is immutable";
+        let patch =
+            json!({"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}});
+        let expected =
+            "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\",\"b\":\"c\"}}: field is immutable";
         assert_update_refused::<Deployments>(&workload(), &[(patch, &[expected])]);
         let generation = |patch| updated::<Deployments>(with(&workload(), patch), workload()).metadata.generation;
         assert_eq!(generation(json!({"metadata": {"labels": {"a": "b"}}})), Some(1));
@@ -267,7 +282,8 @@ mod tests {
     #[test]
     fn a_status_counts_pods_that_are_there_and_collisions_upwards() {
         let status = |status: Value| with(&workload(), json!({"status": status}));
-        let errors = part_errors::<Deployments>(Part::Status, status(json!({"replicas": 1, "updatedReplicas": 2})), workload());
+        let errors =
+            part_errors::<Deployments>(Part::Status, status(json!({"replicas": 1, "updatedReplicas": 2})), workload());
         assert_eq!(errors, ["status.updatedReplicas: Invalid value: 2: cannot be greater than status.replicas"]);
         let mut old = created::<Deployments>(workload());
         old.status = Some(DeploymentStatus { collision_count: Some(3), ..DeploymentStatus::default() });

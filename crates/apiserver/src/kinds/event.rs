@@ -196,7 +196,8 @@ mod tests {
 
     #[test]
     fn a_row_shows_when_and_how_often() {
-        let times = json!({"firstTimestamp": "1970-01-01T00:00:00Z", "lastTimestamp": "1970-01-01T00:59:00Z", "count": 4});
+        let times =
+            json!({"firstTimestamp": "1970-01-01T00:00:00Z", "lastTimestamp": "1970-01-01T00:59:00Z", "count": 4});
         let expected = json!(["60s", "Normal", "Killing", "pod/p", "spec", "kubelet, n", "stopped", "60m", 4, "e"]);
         assert_eq!(Value::from(cells::<Events>(with(&event(), times))), expected);
         let series = json!({"eventTime": "1970-01-01T00:00:00.000000Z", "series": {"count": 7, "lastObservedTime": "1970-01-01T00:59:59.000000Z"}});
@@ -209,7 +210,8 @@ mod tests {
     #[test]
     fn events_are_selected_by_their_object() {
         let fields = Events::selectable_fields(&read::<Events>(event()));
-        for expected in [("involvedObject.name", "p"), ("source", "kubelet"), ("reason", "Killing"), ("type", "Normal")] {
+        for expected in [("involvedObject.name", "p"), ("source", "kubelet"), ("reason", "Killing"), ("type", "Normal")]
+        {
             assert!(fields.iter().any(|(field, value)| (*field, value.as_ref()) == expected), "{expected:?}");
         }
     }

@@ -167,7 +167,10 @@ mod tests {
         let stored = to_stored(full.clone());
         assert_eq!((&stored["apiVersion"], &stored["message"]), (&json!("v1"), &json!("stopped")));
         assert_eq!((&stored["source"]["component"], &stored["count"]), (&json!("c"), &json!(2)));
-        assert_eq!((&stored["reportingComponent"], &stored["involvedObject"]["name"]), (&json!("kubelet"), &json!("p")));
+        assert_eq!(
+            (&stored["reportingComponent"], &stored["involvedObject"]["name"]),
+            (&json!("kubelet"), &json!("p"))
+        );
         assert_eq!(from_stored(stored.clone()), full);
         let core: CoreEvent = serde_json::from_value(stored.clone()).unwrap();
         assert_eq!(json!(core), stored);

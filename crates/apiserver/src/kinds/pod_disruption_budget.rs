@@ -148,11 +148,15 @@ mod tests {
                 ),
                 (
                     spec(json!({"selector": null, "minAvailable": 1, "maxUnavailable": 1})),
-                    &["spec: Invalid value: {\"maxUnavailable\":1,\"minAvailable\":1}: minAvailable and maxUnavailable cannot be both set"],
+                    &[
+                        "spec: Invalid value: {\"maxUnavailable\":1,\"minAvailable\":1}: minAvailable and maxUnavailable cannot be both set",
+                    ],
                 ),
                 (
                     spec(json!({"unhealthyPodEvictionPolicy": "X"})),
-                    &["spec.unhealthyPodEvictionPolicy: Unsupported value: \"X\": supported values: \"AlwaysAllow\", \"IfHealthyBudget\""],
+                    &[
+                        "spec.unhealthyPodEvictionPolicy: Unsupported value: \"X\": supported values: \"AlwaysAllow\", \"IfHealthyBudget\"",
+                    ],
                 ),
             ],
         );

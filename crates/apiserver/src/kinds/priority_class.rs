@@ -111,7 +111,9 @@ mod tests {
     #[test]
     fn high_priorities_and_the_prefix_belong_to_the_system() {
         let reserved = |fault: &str| {
-            format!("metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: {fault}")
+            format!(
+                "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: {fault}"
+            )
         };
         let unknown = reserved("system-x is not a known system priority class");
         let value = reserved("value of system-node-critical PriorityClass must be 2000001000");
@@ -131,7 +133,9 @@ mod tests {
                 (json!({"metadata": node, "value": 2_000_001_000}), &[]),
                 (
                     json!({"preemptionPolicy": "X"}),
-                    &["preemptionPolicy: Unsupported value: \"X\": supported values: \"PreemptLowerPriority\", \"Never\""],
+                    &[
+                        "preemptionPolicy: Unsupported value: \"X\": supported values: \"PreemptLowerPriority\", \"Never\"",
+                    ],
                 ),
             ],
         );
@@ -144,13 +148,19 @@ mod tests {
             &[
                 (json!({"globalDefault": true}), &[]),
                 (json!({"value": 6}), &["value: Forbidden: may not be changed in an update."]),
-                (json!({"preemptionPolicy": "Never"}), &["preemptionPolicy: Invalid value: \"Never\": field is immutable"]),
+                (
+                    json!({"preemptionPolicy": "Never"}),
+                    &["preemptionPolicy: Invalid value: \"Never\": field is immutable"],
+                ),
             ],
         );
     }
 
     #[test]
     fn a_row_shows_the_value() {
-        assert_eq!(Value::from(cells::<PriorityClasses>(class())), json!(["p", 5, false, "60m", "PreemptLowerPriority"]));
+        assert_eq!(
+            Value::from(cells::<PriorityClasses>(class())),
+            json!(["p", 5, false, "60m", "PreemptLowerPriority"])
+        );
     }
 }

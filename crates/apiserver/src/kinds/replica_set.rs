@@ -186,13 +186,18 @@ mod tests {
                 ),
                 (
                     json!({"spec": {"template": {"metadata": null}}}),
-                    &["spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`"],
+                    &[
+                        "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+                    ],
                 ),
                 (
                     json!({"spec": {"template": {"spec": {"restartPolicy": "Never"}}}}),
                     &["spec.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\""],
                 ),
-                (json!({"spec": {"template": {"spec": {"containers": []}}}}), &["spec.template.spec.containers: Required value"]),
+                (
+                    json!({"spec": {"template": {"spec": {"containers": []}}}}),
+                    &["spec.template.spec.containers: Required value"],
+                ),
             ],
         );
     }
@@ -201,7 +206,8 @@ mod tests {
     fn the_selector_stays_and_a_new_spec_begins_a_generation() {
         let other = json!({"app": "a", "b": "c"});
         let patch = json!({"spec": {"selector": {"matchLabels": other}, "template": {"metadata": {"labels": other}}}});
-        let expected = "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\",\"b\":\"c\"}}: field is immutable";
+        let expected =
+            "spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\",\"b\":\"c\"}}: field is immutable";
         assert_update_refused::<ReplicaSets>(&set(), &[(patch, &[expected])]);
         let generation = |patch| updated::<ReplicaSets>(with(&set(), patch), set()).metadata.generation;
         assert_eq!(generation(json!({"metadata": {"annotations": {"a": "b"}}})), Some(1));
@@ -210,7 +216,8 @@ mod tests {
 
     #[test]
     fn a_status_counts_no_more_pods_than_there_are() {
-        let status = json!({"status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 2, "observedGeneration": -1}});
+        let status =
+            json!({"status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 2, "observedGeneration": -1}});
         assert_eq!(
             part_errors::<ReplicaSets>(Part::Status, with(&set(), status), set()),
             [

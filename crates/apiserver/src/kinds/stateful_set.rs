@@ -175,7 +175,9 @@ mod tests {
                 ),
                 (
                     spec(json!({"updateStrategy": {"type": "OnDelete", "rollingUpdate": {"partition": 1}}})),
-                    &["spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate'"],
+                    &[
+                        "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate'",
+                    ],
                 ),
                 (
                     spec(json!({"updateStrategy": {"rollingUpdate": {"partition": -1, "maxUnavailable": "0%"}}})),
@@ -186,7 +188,9 @@ mod tests {
                 ),
                 (
                     spec(json!({"persistentVolumeClaimRetentionPolicy": {"whenScaled": "X"}})),
-                    &["spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: \"X\": supported values: \"Retain\", \"Delete\""],
+                    &[
+                        "spec.persistentVolumeClaimRetentionPolicy.whenScaled: Unsupported value: \"X\": supported values: \"Retain\", \"Delete\"",
+                    ],
                 ),
                 (
                     spec(json!({"replicas": -1, "ordinals": {"start": -1}})),
@@ -205,7 +209,10 @@ mod tests {
             &with(&workload(), json!({"spec": {"serviceName": "a"}})),
             &[
                 (json!({"spec": {"replicas": 5}}), &[]),
-                (json!({"spec": {"serviceName": "b"}}), &["spec.serviceName: Invalid value: \"b\": field is immutable"]),
+                (
+                    json!({"spec": {"serviceName": "b"}}),
+                    &["spec.serviceName: Invalid value: \"b\": field is immutable"],
+                ),
                 (
                     json!({"spec": {"podManagementPolicy": "Parallel"}}),
                     &["spec.podManagementPolicy: Invalid value: \"Parallel\": field is immutable"],
@@ -216,7 +223,8 @@ mod tests {
 
     #[test]
     fn statuses_rows_and_warnings() {
-        let status = json!({"status": {"replicas": 1, "readyReplicas": 0, "availableReplicas": 1, "currentReplicas": 2}});
+        let status =
+            json!({"status": {"replicas": 1, "readyReplicas": 0, "availableReplicas": 1, "currentReplicas": 2}});
         assert_eq!(
             part_errors::<StatefulSets>(Part::Status, with(&workload(), status), workload()),
             [
@@ -224,7 +232,8 @@ mod tests {
                 "status.availableReplicas: Invalid value: 1: cannot be greater than status.readyReplicas",
             ]
         );
-        let patch = json!({"spec": {"replicas": 3, "revisionHistoryLimit": -1}, "status": {"replicas": 2, "readyReplicas": 1}});
+        let patch =
+            json!({"spec": {"replicas": 3, "revisionHistoryLimit": -1}, "status": {"replicas": 2, "readyReplicas": 1}});
         let sent = with(&workload(), patch);
         assert_eq!(cells::<StatefulSets>(sent.clone()), ["w", "1/3", "60m", "c", "x:1"]);
         assert_eq!(StatefulSets::warnings(&read::<StatefulSets>(sent), None).len(), 1);

@@ -22,7 +22,10 @@ fn stored() -> Value {
         "controller-uid": "u-1", "job-name": "j",
     });
     let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u-1"}});
-    with(&job(), json!({"spec": {"completions": 1, "selector": selector, "template": {"metadata": {"labels": labels}}}}))
+    with(
+        &job(),
+        json!({"spec": {"completions": 1, "selector": selector, "template": {"metadata": {"labels": labels}}}}),
+    )
 }
 
 #[test]
@@ -54,23 +57,31 @@ fn pods_are_labelled_with_the_job_and_selected_by_its_uid() {
 #[test]
 fn selectors_of_others_are_refused() {
     let labels = json!({"spec": {"template": {"metadata": {"labels": {"job-name": "x"}}}}});
-    let selector = json!({"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}}});
+    let selector =
+        json!({"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}}}});
     assert_refused::<Jobs>(
         &job(),
         &[
             (with(&selector, json!({"spec": {"manualSelector": true}})), &[]),
             (
                 labels,
-                &["spec.template.metadata.labels[job-name]: Invalid value: {\"batch.kubernetes.io/controller-uid\":\"u-1\",\"batch.kubernetes.io/job-name\":\"j\",\"controller-uid\":\"u-1\",\"job-name\":\"x\"}: must be 'j'"],
+                &[
+                    "spec.template.metadata.labels[job-name]: Invalid value: {\"batch.kubernetes.io/controller-uid\":\"u-1\",\"batch.kubernetes.io/job-name\":\"j\",\"controller-uid\":\"u-1\",\"job-name\":\"x\"}: must be 'j'",
+                ],
             ),
             (
                 selector,
-                &["spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\",\"batch.kubernetes.io/controller-uid\":\"u-1\"}}: `selector` not auto-generated"],
+                &[
+                    "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"b\",\"batch.kubernetes.io/controller-uid\":\"u-1\"}}: `selector` not auto-generated",
+                ],
             ),
-            (json!({"spec": {"manualSelector": true}}), &[
-                "spec.selector: Required value",
-                "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
-            ]),
+            (
+                json!({"spec": {"manualSelector": true}}),
+                &[
+                    "spec.selector: Required value",
+                    "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+                ],
+            ),
         ],
     );
 }
@@ -109,7 +120,9 @@ fn specs_are_checked() {
             ),
             (
                 spec(json!({"podReplacementPolicy": "X"})),
-                &["spec.podReplacementPolicy: Unsupported value: \"X\": supported values: \"Failed\", \"TerminatingOrFailed\""],
+                &[
+                    "spec.podReplacementPolicy: Unsupported value: \"X\": supported values: \"Failed\", \"TerminatingOrFailed\"",
+                ],
             ),
             (
                 json!({"metadata": {"name": "a".repeat(62)}, "spec": {"completionMode": "Indexed", "completions": 1}}),
@@ -129,7 +142,9 @@ fn failure_policies_are_checked() {
     let both = format!("{root}: Invalid value: null: specifying one of OnExitCodes and OnPodConditions is required");
     let zero = format!("{root}.onExitCodes.values[1]: Invalid value: 0: must not be 0 for the In operator");
     let order = format!("{root}.onExitCodes.values: Invalid value: [1,0]: must be ordered");
-    let name = format!("{root}.onExitCodes.containerName: Invalid value: \"x\": must be one of the container or initContainer names in the pod template");
+    let name = format!(
+        "{root}.onExitCodes.containerName: Invalid value: \"x\": must be one of the container or initContainer names in the pod template"
+    );
     let index = format!("{root}.action: Invalid value: \"FailIndex\": requires the backoffLimitPerIndex to be set");
     let codes = json!({"operator": "In", "values": [1]});
     assert_refused::<Jobs>(
@@ -138,11 +153,21 @@ fn failure_policies_are_checked() {
             (rule(json!({"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]})), &[]),
             (rule(json!({"action": "Ignore"})), &[&both]),
             (rule(json!({"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1, 0]}})), &[&zero, &order]),
-            (rule(json!({"action": "Count", "onExitCodes": {"operator": "NotIn", "values": [0], "containerName": "x"}})), &[&name]),
+            (
+                rule(
+                    json!({"action": "Count", "onExitCodes": {"operator": "NotIn", "values": [0], "containerName": "x"}}),
+                ),
+                &[&name],
+            ),
             (rule(json!({"action": "FailIndex", "onExitCodes": codes})), &[&index]),
             (
-                with(&rule(json!({"action": "Ignore", "onExitCodes": codes})), json!({"spec": {"template": {"spec": {"restartPolicy": "OnFailure"}}}})),
-                &["spec.template.spec.restartPolicy: Invalid value: \"OnFailure\": only \"Never\" is supported when podFailurePolicy is specified"],
+                with(
+                    &rule(json!({"action": "Ignore", "onExitCodes": codes})),
+                    json!({"spec": {"template": {"spec": {"restartPolicy": "OnFailure"}}}}),
+                ),
+                &[
+                    "spec.template.spec.restartPolicy: Invalid value: \"OnFailure\": only \"Never\" is supported when podFailurePolicy is specified",
+                ],
             ),
         ],
     );
@@ -157,7 +182,9 @@ fn only_how_fast_and_how_long_may_change() {
             (json!({"spec": {"completions": 5}}), &["spec.completions: Invalid value: 5: field is immutable"]),
             (
                 json!({"spec": {"selector": {"matchLabels": {"job-name": "j"}}}}),
-                &["spec.selector: Invalid value: {\"matchLabels\":{\"batch.kubernetes.io/controller-uid\":\"u-1\",\"job-name\":\"j\"}}: field is immutable"],
+                &[
+                    "spec.selector: Invalid value: {\"matchLabels\":{\"batch.kubernetes.io/controller-uid\":\"u-1\",\"job-name\":\"j\"}}: field is immutable",
+                ],
             ),
         ],
     );
@@ -165,7 +192,10 @@ fn only_how_fast_and_how_long_may_change() {
     let suspended = with(&stored(), json!({"spec": {"suspend": true}}));
     assert_update_refused::<Jobs>(&suspended, &[(selected.clone(), &[])]);
     let running = crate::kinds::test_support::update_errors::<Jobs>(with(&stored(), selected), stored());
-    assert!(matches!(running.as_slice(), [error] if error.starts_with("spec.template: Invalid value: ")), "{running:?}");
+    assert!(
+        matches!(running.as_slice(), [error] if error.starts_with("spec.template: Invalid value: ")),
+        "{running:?}"
+    );
     let ttl = with(&stored(), json!({"spec": {"ttlSecondsAfterFinished": 0}}));
     assert_eq!(updated::<Jobs>(ttl, stored()).metadata.generation, Some(2));
 }
@@ -173,7 +203,8 @@ fn only_how_fast_and_how_long_may_change() {
 #[test]
 fn statuses_are_checked() {
     let condition = |kind: &str| json!({"type": kind, "status": "True"});
-    let status = |status: Value| part_errors::<Jobs>(Part::Status, with(&stored(), json!({"status": status})), stored());
+    let status =
+        |status: Value| part_errors::<Jobs>(Part::Status, with(&stored(), json!({"status": status})), stored());
     assert_eq!(status(json!({"active": -1})), ["status.active: Invalid value: -1: must be greater than or equal to 0"]);
     assert_eq!(
         status(json!({"conditions": [condition("Complete")], "active": 1})),
@@ -185,7 +216,11 @@ fn statuses_are_checked() {
     );
     let mut old = created::<Jobs>(job());
     old.status = serde_json::from_value(json!({"failed": 2, "conditions": [condition("FailureTarget")]})).unwrap();
-    let errors = crate::kinds::test_support::part_errors_over::<Jobs>(Part::Status, with(&stored(), json!({"status": {"failed": 1}})), &old);
+    let errors = crate::kinds::test_support::part_errors_over::<Jobs>(
+        Part::Status,
+        with(&stored(), json!({"status": {"failed": 1}})),
+        &old,
+    );
     assert_eq!(
         errors,
         [

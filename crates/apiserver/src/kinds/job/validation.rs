@@ -104,7 +104,8 @@ fn validate_generated(job: &Job, spec: &JobSpec, errors: &mut Errors) {
     let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.clone()).unwrap_or_default();
     let path = root.child("spec.template.metadata.labels");
     let mut expected = std::collections::BTreeMap::new();
-    for (key, value) in [(UID_LABELS[0], &uid), (NAME_LABELS[0], &name), (UID_LABELS[1], &uid), (NAME_LABELS[1], &name)] {
+    for (key, value) in [(UID_LABELS[0], &uid), (NAME_LABELS[0], &name), (UID_LABELS[1], &uid), (NAME_LABELS[1], &name)]
+    {
         expected.insert(key.to_owned(), value.clone());
         match labels.get(key) {
             None => errors.required(path.key(key), &format!("must be '{value}'")),
@@ -249,7 +250,8 @@ pub(super) fn validate_status(new: &Job, old: &Job, errors: &mut Errors) {
     }
     let spec = new.spec.clone().unwrap_or_default();
     let elastic = spec.completion_mode.as_deref() == Some(INDEXED) && spec.completions == spec.parallelism;
-    let counters = [("failed", status.failed, before.failed, true), ("succeeded", status.succeeded, before.succeeded, !elastic)];
+    let counters =
+        [("failed", status.failed, before.failed, true), ("succeeded", status.succeeded, before.succeeded, !elastic)];
     for (field, new, old, _) in counters.into_iter().filter(|(.., grows)| *grows) {
         if new.unwrap_or_default() < old.unwrap_or_default() {
             let detail = format!("cannot decrease the {field} counter");

@@ -130,9 +130,12 @@ fn validate_template(spec: &StatefulSetSpec, old: Option<&PodTemplateSpec>, scen
 fn with_claims(spec: &StatefulSetSpec) -> Cow<'_, PodTemplateSpec> {
     let claims = spec.volume_claim_templates.as_deref().unwrap_or_default();
     let mut template = Cow::Borrowed(&spec.template);
-    if spec.template.spec.as_ref().is_none_or(|pod| {
-        claims.is_empty() && pod.subdomain.is_none() && pod.hostname.is_none()
-    }) {
+    if spec
+        .template
+        .spec
+        .as_ref()
+        .is_none_or(|pod| claims.is_empty() && pod.subdomain.is_none() && pod.hostname.is_none())
+    {
         return template;
     }
     if let Some(pod) = &mut template.to_mut().spec {

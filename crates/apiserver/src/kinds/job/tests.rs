@@ -107,6 +107,15 @@ fn specs_are_checked() {
                 ],
             ),
             (
+                spec(
+                    json!({"completionMode": "Indexed", "completions": 100_001, "parallelism": 10_001, "backoffLimitPerIndex": 1}),
+                ),
+                &[
+                    "spec.maxFailedIndexes: Required value: must be specified when completions is above 100000",
+                    "spec.parallelism: Invalid value: 10001: must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index",
+                ],
+            ),
+            (
                 spec(json!({"completionMode": "X"})),
                 &["spec.completionMode: Unsupported value: \"X\": supported values: \"NonIndexed\", \"Indexed\""],
             ),

@@ -20,6 +20,9 @@ const INDEXED: &str = "Indexed";
 const INDEXED_PARALLELISM_MAX: i32 = 100_000;
 const FAILED_INDEXES_MAX: i32 = 100_000;
 const SUCCESS_RULES_MAX: usize = 20;
+/// From here on, what is remembered about each index has to be bounded.
+const MANY_COMPLETIONS: i32 = 100_000;
+const AT_MANY_COMPLETIONS_MAX: i32 = 10_000;
 
 pub(super) fn validate_new(job: &Job, scene: &Scene, errors: &mut Errors) {
     let no_spec = JobSpec::default();
@@ -193,12 +196,30 @@ fn validate_indexes(spec: &JobSpec, mode: &str, path: Path<'_>, errors: &mut Err
             format!("must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is {INDEXED}");
         errors.invalid(path.child("parallelism"), parallelism, &detail);
     }
+    if spec.completions.is_some_and(|count| count > MANY_COMPLETIONS) && spec.backoff_limit_per_index.is_some() {
+        validate_many(spec, path, errors);
+    }
     let Some(most) = spec.max_failed_indexes else { return };
     if spec.completions.is_some_and(|completions| most > completions) {
         errors.invalid(failed, most, "must be less than or equal to completions");
     }
     if most > FAILED_INDEXES_MAX {
         errors.invalid(failed, most, &format!("must be less than or equal to {FAILED_INDEXES_MAX}"));
+    }
+}
+
+fn validate_many(spec: &JobSpec, path: Path<'_>, errors: &mut Errors) {
+    if spec.max_failed_indexes.is_none() {
+        let detail = format!("must be specified when completions is above {MANY_COMPLETIONS}");
+        errors.required(path.child("maxFailedIndexes"), &detail);
+    }
+    let detail = format!(
+        "must be less than or equal to {AT_MANY_COMPLETIONS_MAX} when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
+    );
+    for (field, count) in [("parallelism", spec.parallelism), ("maxFailedIndexes", spec.max_failed_indexes)] {
+        if let Some(count) = count.filter(|count| *count > AT_MANY_COMPLETIONS_MAX) {
+            errors.invalid(path.child(field), count, &detail);
+        }
     }
 }
 
@@ -211,7 +232,7 @@ fn validate_success_policy(spec: &JobSpec, mode: &str, path: Path<'_>, errors: &
     let rules = path.child("rules");
     match policy.rules.len() {
         0 => errors.required(rules, "at least one rules must be specified when the successPolicy is specified"),
-        ..=SUCCESS_RULES_MAX => {}
+        1..=SUCCESS_RULES_MAX => {}
         count => errors.too_many(rules, count, SUCCESS_RULES_MAX),
     }
     for (i, rule) in policy.rules.iter().enumerate() {

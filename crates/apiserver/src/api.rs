@@ -14,6 +14,7 @@ use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
 use crate::openapi::Documents;
 use crate::status::{Cause, Status};
+use crate::tokens::Issuer;
 
 /// How long a read waits for the cache to catch up with the store.
 const CATCH_UP: Duration = Duration::from_secs(10);
@@ -26,6 +27,10 @@ pub struct Api {
     pub cache: Arc<Cache>,
     pub kinds: Kinds,
     pub admission: Admission,
+    /// Gives out service account tokens.
+    pub issuer: Issuer,
+    /// Whose signature the server's certificate has, for pods that talk to it.
+    pub authority_pem: String,
     pub gates: FeatureGates,
     /// Ends what would go on for ever when the server stops.
     pub closing: CancellationToken,

@@ -2,6 +2,7 @@
 
 mod binding;
 mod scale;
+mod token;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub async fn answer(api: &Arc<Api>, call: &Call, subresource: Subresource, verb:
         (Subresource::Scale, Verb::Update) => api.update_scale(call).await,
         (Subresource::Scale, Verb::Patch) => api.patch_scale(call).await,
         (Subresource::Binding, Verb::Create) => api.bind(call).await,
+        (Subresource::Token, Verb::Create) => api.grant_token(call).await,
         _ => Err(Status::method_not_allowed()),
     }
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::gates::FeatureGates;
 
-use crate::commands::{completions, explain};
+use crate::commands::{apiserver, completions, explain};
 
 /// Runs pods and ends them well.
 #[derive(Parser)]
@@ -47,5 +47,6 @@ pub enum LogFormat {
 #[derive(Subcommand)]
 pub enum Command {
     Explain(explain::Arguments),
+    Apiserver(Box<apiserver::Arguments>),
     Completions(completions::Arguments),
 }

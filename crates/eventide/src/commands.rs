@@ -1,4 +1,5 @@
 //! One file per command, named as on the command line.
 
+pub mod apiserver;
 pub mod completions;
 pub mod explain;

@@ -2,9 +2,11 @@
 
 mod cli;
 mod commands;
+mod data_dir;
 mod failure;
 mod logging;
 mod manifest_file;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     logging::start(&cli.global);
     let outcome = match &cli.command {
         Command::Explain(arguments) => commands::explain::run(arguments, &cli.global),
+        Command::Apiserver(arguments) => commands::apiserver::run(arguments, &cli.global),
         Command::Completions(arguments) => commands::completions::run(arguments),
     };
     match outcome {

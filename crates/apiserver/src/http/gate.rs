@@ -91,7 +91,8 @@ impl Gate {
         };
         let (parts, body) = request.into_parts();
         let body = tokio::time::timeout(BODY_WITHIN, read(body)).await;
-        let body = body.unwrap_or_else(|_| Err(Status::timeout("the body of the request did not arrive in time", 1)))?;
+        let body =
+            body.unwrap_or_else(|_| Err(Status::timeout("the body of the request did not arrive in time", 1)))?;
         let request = Request {
             path: parts.uri.path().to_owned(),
             query,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt as _};
+use futures_util::future::join_all;
 
 use super::delete::read_request;
 use crate::answer::{Answer, List, Payload};
@@ -21,12 +21,15 @@ impl Api {
         let request = read_request(call)?;
         let options = parse_list(&call.query)?;
         let found = self.find(call, &options).await?;
-        let mut deletions =
-            stream::iter(&found.items).map(|item| self.delete_item(call, &request, item)).buffered(AT_ONCE);
-        while let Some(result) = deletions.next().await {
-            result?;
+        for some in found.items.chunks(AT_ONCE) {
+            let mut deletions = Vec::new();
+            for item in some {
+                deletions.push(self.delete_item(call, &request, item));
+            }
+            for result in join_all(deletions).await {
+                result?;
+            }
         }
-        drop(deletions);
         let facts = call.kind.facts();
         let opening = format!(
             r#"{{"kind":"{}List","apiVersion":"{}","metadata":{{"resourceVersion":"{}"}},"items":["#,

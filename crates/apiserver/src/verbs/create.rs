@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use lifecycle::moment::Moment;
 use rand::RngExt as _;
@@ -12,6 +13,7 @@ use super::shape;
 use crate::admission::{Operation, Review};
 use crate::answer::Answer;
 use crate::api::Api;
+use crate::bootstrap;
 use crate::call::{Call, Sent};
 use crate::encoded;
 use crate::keys;
@@ -63,6 +65,9 @@ impl Api {
             warnings.extend(self.admission.validate(self, &review, Some(&*prepared), None).await?);
             let place = keys::place(call.namespace.as_deref(), prepared.name());
             if let Some(created) = self.store_new(call, place, prepared, options.dry_run).await? {
+                if options.dry_run == DryRun::No && created.object.downcast_ref::<Namespace>().is_some() {
+                    self.furnish(created.object.name()).await;
+                }
                 let answer = shape::answer(call, 201, &*created.object, created.served, scene.now)?;
                 return Ok(answer.with_warnings(warnings));
             }
@@ -71,6 +76,17 @@ impl Api {
             }
         }
         Err(Status::generated_name_taken(facts.named_resource(), object.name(), 1))
+    }
+
+    /// Puts into a new namespace what every namespace has. If that fails, the next start makes up for it.
+    async fn furnish(&self, namespace: &str) {
+        let furnished = match self.catch_up().await {
+            Ok(_) => Box::pin(bootstrap::ensure_in_namespace(self, namespace)).await,
+            Err(status) => Err(status),
+        };
+        if let Err(status) = furnished {
+            tracing::warn!(namespace, reason = status.message, "the namespace lacks its service account or its CA");
+        }
     }
 
     fn prepared(&self, call: &Call, object: &dyn AnyObject, scene: &Scene) -> Result<Box<dyn AnyObject>, Status> {

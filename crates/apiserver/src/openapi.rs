@@ -57,7 +57,7 @@ impl Document {
     fn new(value: &Value) -> Document {
         let body = to_json(value);
         let hash = digest(&SHA256, &body).as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
-        Document { body: body.into(), hash }
+        Document { body, hash }
     }
 
     /// A client that names the right hash has a URL under which nothing else will ever be found.

@@ -15,7 +15,18 @@ pub struct Answer {
     pub warnings: Vec<String>,
     /// If it is not what the payload usually is.
     pub content_type: Option<&'static str>,
+    pub caching: Caching,
     pub payload: Payload,
+}
+
+/// What a client may do with an answer later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caching {
+    Never,
+    /// Ask whether what it has is still of this tag.
+    Tagged(String),
+    /// Use it for good: another answer has another URL.
+    Immutable(String),
 }
 
 /// The body of an answer.
@@ -62,7 +73,7 @@ impl List {
 
 impl Answer {
     pub fn new(code: u16, payload: Payload) -> Answer {
-        Answer { code, warnings: Vec::new(), content_type: None, payload }
+        Answer { code, warnings: Vec::new(), content_type: None, caching: Caching::Never, payload }
     }
 
     pub fn json(code: u16, body: impl Into<Bytes>) -> Answer {

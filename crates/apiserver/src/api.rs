@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
+use crate::openapi::Documents;
 use crate::status::{Cause, Status};
 use crate::tokens::Issuer;
 
@@ -41,6 +42,8 @@ pub struct Api {
 pub struct Kinds {
     all: &'static [&'static dyn Served],
     by_path: HashMap<(&'static str, &'static str, &'static str), &'static dyn Served>,
+    /// What describes them, once somebody has asked.
+    pub(crate) documents: Documents,
 }
 
 impl Kinds {
@@ -49,7 +52,7 @@ impl Kinds {
             let facts = kind.facts();
             ((facts.group, facts.version, facts.resource), *kind)
         };
-        Kinds { all, by_path: all.iter().map(place).collect() }
+        Kinds { all, by_path: all.iter().map(place).collect(), documents: Documents::default() }
     }
 
     pub fn all(&self) -> &'static [&'static dyn Served] {

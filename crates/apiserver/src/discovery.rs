@@ -146,15 +146,15 @@ fn entries(facts: &Facts) -> Vec<Value> {
 }
 
 /// What a subresource takes and gives.
-struct Answered {
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    verbs: &'static [&'static str],
+pub(crate) struct Answered {
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) verbs: &'static [&'static str],
 }
 
 impl Answered {
-    fn by(subresource: Subresource, facts: &Facts) -> Answered {
+    pub(crate) fn by(subresource: Subresource, facts: &Facts) -> Answered {
         let own = |verbs| Answered { group: facts.group, version: facts.version, kind: facts.kind, verbs };
         let of = |group, version, kind, verbs| Answered { group, version, kind, verbs };
         match subresource {

@@ -12,6 +12,7 @@ use crate::discovery;
 use crate::identity::User;
 use crate::kind::{Scope, Served, Subresource};
 use crate::negotiate::{self, Endpoint};
+use crate::openapi;
 use crate::path::{self, ResourcePath, Route, Verb};
 use crate::query::Query;
 use crate::status::Status;
@@ -38,7 +39,11 @@ pub async fn answer(api: &Arc<Api>, request: Request) -> Result<Answer, Status> 
         }
         Route::Version => Ok(discovery::version()),
         Route::Health(health) => crate::health::answer(api, &health, &request.query),
-        Route::OpenApi(_) | Route::Metrics | Route::Unknown => Err(Status::unknown_path()),
+        Route::OpenApi(wanted) => {
+            negotiate::output(&request.accept, Endpoint::Plain)?;
+            openapi::answer(&api.kinds, &wanted, &request.query)
+        }
+        Route::Metrics | Route::Unknown => Err(Status::unknown_path()),
         Route::Root => Ok(discovery::root(api)),
     }
 }

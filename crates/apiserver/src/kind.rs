@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 use k8s_openapi::Metadata;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::schemars::JsonSchema;
 use lifecycle::deletion::Kept;
 use lifecycle::moment::Moment;
 use model::field::{Errors, Path};
@@ -26,14 +27,14 @@ pub use served::{Of, Served};
 
 use crate::table::{Column, GENERIC_COLUMNS, Row, generic_row};
 
-/// A type whose values can be served: `k8s-openapi`'s resources are.
+/// A type whose values can be served: `k8s-openapi`'s resources are, and they bring the schema that clients are shown.
 pub trait Object:
-    Metadata<Ty = ObjectMeta> + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+    Metadata<Ty = ObjectMeta> + JsonSchema + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 
 impl<T> Object for T where
-    T: Metadata<Ty = ObjectMeta> + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+    T: Metadata<Ty = ObjectMeta> + JsonSchema + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 

@@ -14,6 +14,7 @@
 //! | [`node_restriction`] | what a node may write |
 //! | [`path`] | what a URL asks for, and the verb of a request |
 //! | [`query`] | the parameters of a URL |
+//! | [`openapi`] | the documents that describe all of this to clients |
 //! | [`options`] | the options of each verb, checked |
 //! | [`negotiate`] | formats of answers and bodies |
 //! | [`status`] | how success and every failure are told |
@@ -40,6 +41,7 @@ pub mod kinds;
 pub mod lookup;
 pub mod negotiate;
 pub mod node_restriction;
+pub mod openapi;
 pub mod options;
 pub mod path;
 mod percent;

@@ -105,7 +105,8 @@ impl Gate {
         };
         let answered = tokio::time::timeout(ANSWER_WITHIN, dispatch::answer(&self.api, request)).await;
         let late = || Status::timeout("request did not complete within the allotted timeout", 1);
-        Ok(respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding))
+        let response = respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding);
+        Ok(respond::unless_known(response, &parts.headers))
     }
 
     fn user(&self, peer: &Peer, headers: &HeaderMap) -> Result<User, Status> {

@@ -1,10 +1,10 @@
 //! Answers as HTTP responses.
 
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER, VARY, WARNING};
-use http::{Response, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, RETRY_AFTER, VARY, WARNING};
+use http::{HeaderMap, Response, StatusCode};
 
 use super::body::AnswerBody;
-use crate::answer::{Answer, Payload};
+use crate::answer::{Answer, Caching, Payload};
 use crate::negotiate::Encoding;
 use crate::status::Status;
 
@@ -27,7 +27,7 @@ pub fn success(answer: Answer, encoding: Encoding) -> Response<AnswerBody> {
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type.unwrap_or(content_type)));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    cache(headers, &answer.caching);
     for warning in answer.warnings.iter().take(MAX_WARNINGS) {
         if let Ok(value) = HeaderValue::from_str(&warning_text(warning)) {
             headers.append(WARNING, value);
@@ -49,6 +49,37 @@ pub fn failure(status: &Status) -> Response<AnswerBody> {
     response
 }
 
+/// The same response, or that nothing has changed if the client says that it has just this.
+pub fn unless_known(response: Response<AnswerBody>, request: &HeaderMap) -> Response<AnswerBody> {
+    let Some(tag) = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()) else { return response };
+    let named = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let known = named.flat_map(|value| value.split(',')).map(str::trim);
+    if !known.into_iter().any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag) {
+        return response;
+    }
+    let mut unchanged = Response::new(AnswerBody::whole(bytes::Bytes::new()));
+    *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
+    for name in [ETAG, CACHE_CONTROL, VARY] {
+        if let Some(value) = response.headers().get(&name) {
+            unchanged.headers_mut().insert(name, value.clone());
+        }
+    }
+    unchanged
+}
+
+fn cache(headers: &mut HeaderMap, caching: &Caching) {
+    let (tag, control) = match caching {
+        Caching::Never => (None, "no-cache, private"),
+        Caching::Tagged(tag) => (Some(tag), "no-cache, private"),
+        Caching::Immutable(tag) => (Some(tag), "public, immutable, max-age=31536000"),
+    };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
+    if let Some(value) = tag.and_then(|tag| HeaderValue::from_str(&format!("\"{tag}\"")).ok()) {
+        headers.insert(ETAG, value);
+        headers.insert(VARY, HeaderValue::from_static("Accept"));
+    }
+}
+
 fn packed(response: Response<AnswerBody>, encoding: Encoding) -> Response<AnswerBody> {
     use http_body::Body as _;
     let large = response.body().size_hint().exact().is_some_and(|size| size >= GZIP_FROM_BYTES);
@@ -56,7 +87,7 @@ fn packed(response: Response<AnswerBody>, encoding: Encoding) -> Response<Answer
         Encoding::Gzip if large => {
             let mut response = response.map(AnswerBody::gzip);
             response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Encoding"));
             response
         }
         Encoding::Gzip | Encoding::Identity => response,

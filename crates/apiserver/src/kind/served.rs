@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use k8s_openapi::schemars::{Schema, SchemaGenerator};
 use lifecycle::deletion::Kept;
 use lifecycle::moment::Moment;
 use model::field::Errors;
@@ -17,6 +18,8 @@ use crate::table::{Column, Row};
 pub trait Served: Send + Sync + 'static {
     fn facts(&self) -> &'static Facts;
     fn stored_as(&self) -> Option<Stored>;
+    /// A reference to the schema of the objects; the generator gets the schema and all that it refers to.
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
     fn decode(&self, value: &Value) -> Result<Decoded<Box<dyn AnyObject>>, Mismatch>;
     fn default(&self, object: &mut dyn AnyObject);
     fn prepare_for_create(&self, object: &mut dyn AnyObject, scene: &Scene);
@@ -52,6 +55,10 @@ impl<K: Kind> Served for Of<K> {
 
     fn stored_as(&self) -> Option<Stored> {
         K::STORED_AS
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<K::Object>()
     }
 
     fn decode(&self, value: &Value) -> Result<Decoded<Box<dyn AnyObject>>, Mismatch> {

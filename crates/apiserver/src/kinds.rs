@@ -13,6 +13,7 @@ mod event;
 mod event_v1;
 mod job;
 mod lease;
+mod mutating_webhook_configuration;
 mod namespace;
 mod node;
 mod pod;
@@ -27,6 +28,8 @@ mod stateful_set;
 mod test_support;
 #[cfg(test)]
 mod tests;
+mod validating_webhook_configuration;
+mod webhook;
 mod workload;
 
 use crate::kind::{Of, Served};
@@ -42,6 +45,8 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<secret::Secrets>::NEW,
     &Of::<service::Services>::NEW,
     &Of::<service_account::ServiceAccounts>::NEW,
+    &Of::<mutating_webhook_configuration::MutatingWebhookConfigurations>::NEW,
+    &Of::<validating_webhook_configuration::ValidatingWebhookConfigurations>::NEW,
     &Of::<controller_revision::ControllerRevisions>::NEW,
     &Of::<daemon_set::DaemonSets>::NEW,
     &Of::<deployment::Deployments>::NEW,

@@ -159,7 +159,7 @@ fn validate_endpoint(endpoint: &Endpoint, address_type: &str, path: Path<'_>, er
     let list = path.child("addresses");
     match endpoint.addresses.len() {
         0 => errors.required(list, "must contain at least 1 address"),
-        ..=ADDRESSES_MAX => {}
+        1..=ADDRESSES_MAX => {}
         count => errors.too_many(list, count, ADDRESSES_MAX),
     }
     for (i, address) in endpoint.addresses.iter().enumerate() {
@@ -169,7 +169,7 @@ fn validate_endpoint(endpoint: &Endpoint, address_type: &str, path: Path<'_>, er
         formats::dns_subdomain(node, path.child("nodeName"), errors);
     }
     let topology = endpoint.deprecated_topology.as_ref();
-    if let Some(count) = topology.map(|labels| labels.len()).filter(|count| *count > TOPOLOGY_LABELS_MAX) {
+    if let Some(count) = topology.map(std::collections::BTreeMap::len).filter(|count| *count > TOPOLOGY_LABELS_MAX) {
         errors.too_many(path.child("deprecatedTopology"), count, TOPOLOGY_LABELS_MAX);
     }
     validate_labels(topology, path.child("deprecatedTopology"), errors);

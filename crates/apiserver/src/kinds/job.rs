@@ -51,7 +51,7 @@ impl Kind for Jobs {
         spec.parallelism.get_or_insert(1);
         spec.backoff_limit.get_or_insert(if spec.backoff_limit_per_index.is_some() { i32::MAX } else { 6 });
         let labels = spec.template.metadata.as_ref().and_then(|metadata| metadata.labels.as_ref());
-        if job.metadata.labels.as_ref().is_none_or(|labels| labels.is_empty()) && labels.is_some() {
+        if job.metadata.labels.as_ref().is_none_or(std::collections::BTreeMap::is_empty) && labels.is_some() {
             job.metadata.labels = labels.cloned();
         }
         spec.completion_mode.get_or_insert_with(|| "NonIndexed".to_owned());

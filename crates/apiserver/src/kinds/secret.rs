@@ -102,16 +102,12 @@ fn validate_type(secret: &Secret, data: &BTreeMap<String, ByteString>, path: Pat
         }
         "kubernetes.io/dockercfg" => validate_json(data, ".dockercfg", path, errors),
         "kubernetes.io/dockerconfigjson" => validate_json(data, ".dockerconfigjson", path, errors),
-        "kubernetes.io/basic-auth" => {
-            if !data.contains_key("username") && !data.contains_key("password") {
-                errors.required(path.key("username"), "");
-                errors.required(path.key("password"), "");
-            }
+        "kubernetes.io/basic-auth" if !data.contains_key("username") && !data.contains_key("password") => {
+            errors.required(path.key("username"), "");
+            errors.required(path.key("password"), "");
         }
-        "kubernetes.io/ssh-auth" => {
-            if data.get("ssh-privatekey").is_none_or(|key| key.0.is_empty()) {
-                errors.required(path.key("ssh-privatekey"), "");
-            }
+        "kubernetes.io/ssh-auth" if data.get("ssh-privatekey").is_none_or(|key| key.0.is_empty()) => {
+            errors.required(path.key("ssh-privatekey"), "");
         }
         "kubernetes.io/tls" => {
             for key in ["tls.crt", "tls.key"].into_iter().filter(|key| !data.contains_key(*key)) {

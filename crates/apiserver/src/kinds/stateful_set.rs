@@ -129,13 +129,13 @@ mod tests {
         assert_refused, assert_update_refused, cells, defaults_of, part_errors, read, with, workload,
     };
 
-    fn claim(spec: Value) -> Value {
+    fn claim(spec: &Value) -> Value {
         json!([{"metadata": {"name": "data"}, "spec": spec}])
     }
 
     #[test]
     fn pods_come_in_order_and_volumes_stay() {
-        let claims = claim(json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}));
+        let claims = claim(&json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}));
         let sent = with(&workload(), json!({"spec": {"volumeClaimTemplates": claims}}));
         let spec = defaults_of::<StatefulSets>(sent)["spec"].clone();
         assert_eq!(spec["podManagementPolicy"], "OrderedReady");
@@ -153,13 +153,13 @@ mod tests {
     fn specs_are_checked() {
         let spec = |spec: Value| json!({"spec": spec});
         let mount = json!([{"name": "c", "image": "x:1", "volumeMounts": [{"name": "data", "mountPath": "/d"}]}]);
-        let good = claim(json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}));
+        let good = claim(&json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}));
         assert_refused::<StatefulSets>(
             &workload(),
             &[
                 (spec(json!({"volumeClaimTemplates": good, "template": {"spec": {"containers": mount}}})), &[]),
                 (
-                    spec(json!({"volumeClaimTemplates": claim(json!({}))})),
+                    spec(json!({"volumeClaimTemplates": claim(&json!({}))})),
                     &[
                         "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required",
                         "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",

@@ -26,7 +26,7 @@ pub struct Subject<'a> {
 }
 
 pub fn is_empty(selector: &LabelSelector) -> bool {
-    selector.match_labels.as_ref().is_none_or(|labels| labels.is_empty())
+    selector.match_labels.as_ref().is_none_or(std::collections::BTreeMap::is_empty)
         && selector.match_expressions.as_ref().is_none_or(Vec::is_empty)
 }
 

@@ -42,7 +42,7 @@ pub fn some_of(list: &[String]) -> Option<String> {
     let shown = list.iter().take(SHOWN_MAX).map(String::as_str).collect::<Vec<_>>().join(",");
     match list.len() {
         0 => None,
-        ..=SHOWN_MAX => Some(shown),
+        1..=SHOWN_MAX => Some(shown),
         count => Some(format!("{shown} + {} more...", count - SHOWN_MAX)),
     }
 }

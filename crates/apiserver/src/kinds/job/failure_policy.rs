@@ -78,7 +78,7 @@ fn validate_exit_codes(
     let values = path.child("values");
     match codes.values.len() {
         0 => errors.invalid(values, json!(codes.values), "at least one value is required"),
-        ..=EXIT_CODES_MAX => {}
+        1..=EXIT_CODES_MAX => {}
         count => errors.too_many(values, count, EXIT_CODES_MAX),
     }
     let mut seen = BTreeSet::new();

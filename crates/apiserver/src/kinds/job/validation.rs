@@ -211,7 +211,7 @@ fn validate_success_policy(spec: &JobSpec, mode: &str, path: Path<'_>, errors: &
     let rules = path.child("rules");
     match policy.rules.len() {
         0 => errors.required(rules, "at least one rules must be specified when the successPolicy is specified"),
-        ..=SUCCESS_RULES_MAX => {}
+        1..=SUCCESS_RULES_MAX => {}
         count => errors.too_many(rules, count, SUCCESS_RULES_MAX),
     }
     for (i, rule) in policy.rules.iter().enumerate() {

@@ -46,5 +46,7 @@ pub mod secret;
 pub mod status;
 pub mod subresources;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod tokens;
 pub mod verbs;

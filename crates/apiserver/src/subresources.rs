@@ -1,6 +1,7 @@
 //! Parts of objects that are more than a part of their fields, one file each.
 
 mod binding;
+mod eviction;
 mod scale;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub async fn answer(api: &Arc<Api>, call: &Call, subresource: Subresource, verb:
         (Subresource::Scale, Verb::Update) => api.update_scale(call).await,
         (Subresource::Scale, Verb::Patch) => api.patch_scale(call).await,
         (Subresource::Binding, Verb::Create) => api.bind(call).await,
+        (Subresource::Eviction, Verb::Create) => api.evict(call).await,
         _ => Err(Status::method_not_allowed()),
     }
 }

@@ -51,6 +51,8 @@ pub mod server;
 pub mod status;
 pub mod subresources;
 pub mod table;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub mod tokens;
 pub mod upkeep;
 pub mod verbs;

@@ -1,6 +1,7 @@
 //! Parts of objects that are more than a part of their fields, one file each.
 
 mod binding;
+mod eviction;
 mod scale;
 mod token;
 
@@ -21,6 +22,7 @@ pub async fn answer(api: &Arc<Api>, call: &Call, subresource: Subresource, verb:
         (Subresource::Scale, Verb::Patch) => api.patch_scale(call).await,
         (Subresource::Binding, Verb::Create) => api.bind(call).await,
         (Subresource::Token, Verb::Create) => api.grant_token(call).await,
+        (Subresource::Eviction, Verb::Create) => api.evict(call).await,
         _ => Err(Status::method_not_allowed()),
     }
 }

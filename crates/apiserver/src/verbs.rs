@@ -13,8 +13,10 @@ mod shape;
 mod update;
 pub mod watch;
 
-pub(crate) use attempt::{Attempt, Doubt, Outcome, encode};
+pub(crate) use attempt::{Attempt, Doubt, Outcome, decode, encode};
+pub(crate) use create::random_letters;
 pub use create::system_clock;
+pub(crate) use delete::Reviewed;
 pub use delete::{Deleted, Fate};
 pub(crate) use patch::Patch;
 pub use shape::to_json;

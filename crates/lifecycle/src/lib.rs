@@ -7,6 +7,7 @@
 //! | module | decides |
 //! | --- | --- |
 //! | [`deletion`] | what a delete request does to a stored pod |
+//! | [`disruption`] | whether the API may evict a pod: disruption budgets |
 //! | [`grace`] | how long a pod or a container may take |
 //! | [`exit_order`] | who ends before whom: ranks, reserve, native sidecars |
 //! | [`eviction`] | what an eviction by policy gives a pod, and what it says |
@@ -19,6 +20,7 @@
 //! | [`phase`] | what phase and conditions a pod shows |
 
 pub mod deletion;
+pub mod disruption;
 pub mod eviction;
 pub mod exit_order;
 pub mod findings;

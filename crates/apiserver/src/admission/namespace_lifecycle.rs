@@ -20,27 +20,7 @@ impl Step for NamespaceLifecycle {
         object: &mut dyn AnyObject,
         _old: Option<&dyn AnyObject>,
     ) -> Result<(), Status> {
-        let facts = review.call.kind.facts();
-        if review.operation != Operation::Create || facts.scope == Scope::Cluster {
-            return Ok(());
-        }
-        let name = review.call.namespace.as_deref().unwrap_or_default();
-        let Some(namespace) = api.namespace(name) else {
-            return Err(Status::not_found(Qualified::core("namespaces"), name));
-        };
-        if namespace.metadata.deletion_timestamp.is_none() {
-            return Ok(());
-        }
-        let why = format!("unable to create new content in namespace {name} because it is being terminated");
-        let mut status = Status::forbidden(facts.named_resource(), object.name(), &why);
-        if let Some(details) = &mut status.details {
-            details.causes.push(Cause {
-                reason: Some("NamespaceTerminating"),
-                message: format!("namespace {name} is being terminated"),
-                field: "metadata.namespace".to_owned(),
-            });
-        }
-        Err(status)
+        check(api, review, object.name())
     }
 
     fn validate(
@@ -60,12 +40,34 @@ impl Step for NamespaceLifecycle {
     }
 }
 
+/// Whether something may be created in the namespace of the request.
+pub fn check(api: &Api, review: &Review<'_>, created: &str) -> Result<(), Status> {
+    let facts = review.call.kind.facts();
+    if review.operation != Operation::Create || facts.scope == Scope::Cluster {
+        return Ok(());
+    }
+    let name = review.call.namespace.as_deref().unwrap_or_default();
+    let Some(namespace) = api.namespace(name) else {
+        return Err(Status::not_found(Qualified::core("namespaces"), name));
+    };
+    if namespace.metadata.deletion_timestamp.is_none() {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {name} because it is being terminated");
+    let mut status = Status::forbidden(facts.named_resource(), created, &why);
+    if let Some(details) = &mut status.details {
+        details.causes.push(Cause {
+            reason: Some("NamespaceTerminating"),
+            message: format!("namespace {name} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        });
+    }
+    Err(status)
+}
+
 impl Api {
     /// The namespace of this name, as the cache knows it.
     pub fn namespace(&self, name: &str) -> Option<Namespace> {
-        let kind = self.kinds.find("", "v1", "namespaces")?;
-        let item = self.cache.shelf(kind.facts()).get(name)?;
-        let decoded = kind.decode(&item.to_value()).ok()?;
-        decoded.object.downcast_ref::<Namespace>().cloned()
+        self.cached("", "namespaces", name)
     }
 }

@@ -5,11 +5,13 @@ use lifecycle::moment::Moment;
 use model::field::{Errors, Path};
 use model::manifest::Limits;
 use model::manifest::body;
+use serde_json::Value;
 
-use crate::admission::{Operation, Review};
+use crate::admission::{Body, Operation, Review};
 use crate::answer::Answer;
 use crate::api::Api;
 use crate::call::Call;
+use crate::kind::Subresource;
 use crate::options::{DryRun, WriteVerb, parse_write};
 use crate::status::{Qualified, Status};
 use crate::verbs::{Attempt, Doubt, Outcome, encode};
@@ -17,7 +19,16 @@ use crate::verbs::{Attempt, Doubt, Outcome, encode};
 impl Api {
     pub async fn bind(&self, call: &Call) -> Result<Answer, Status> {
         let options = parse_write(&call.query, WriteVerb::Create)?;
-        let binding = read(call)?;
+        let review = Review {
+            call,
+            operation: Operation::Create,
+            subresource: Some(Subresource::Binding),
+            options: options.dry_run,
+        };
+        let body = Body { group: "", version: "v1", kind: "Binding", value: typed(&read(call)?) };
+        let again = |value: &Value| decoded(value).map(|binding| typed(&binding));
+        let (admitted, warnings) = self.admission.review_body(self, &review, body, &again).await?;
+        let binding = decoded(&admitted)?;
         let mut attempt = Attempt::new(self, call.kind, call.place());
         loop {
             let Some(current) = attempt.current().await? else {
@@ -37,9 +48,6 @@ impl Api {
                 }
                 return Err(refusal);
             }
-            let review = Review { call, operation: Operation::Create, part: None, options: options.dry_run };
-            let old = Some(&*current.object);
-            let warnings = self.admission.validate_binding(self, &review, &*object, old)?;
             if options.dry_run == DryRun::No {
                 match attempt.update(encode(call.kind, &mut *object)).await? {
                     Outcome::Done(_) => {}
@@ -53,11 +61,7 @@ impl Api {
 
 fn read(call: &Call) -> Result<Binding, Status> {
     let value = call.value()?.value;
-    let binding = body::decode::<Binding>(&value, &Limits::DEFAULT)
-        .map_err(|error| {
-            Status::bad_request(format!("Binding in version \"v1\" cannot be handled as a Binding: {error}"))
-        })?
-        .object;
+    let binding = decoded(&value)?;
     let name = binding.metadata.name.as_deref().unwrap_or_default();
     if !name.is_empty() && name != call.name() {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
@@ -73,6 +77,17 @@ fn read(call: &Call) -> Result<Binding, Status> {
         errors.required(target.child("name"), "");
     }
     if errors.is_empty() { Ok(binding) } else { Err(Status::invalid(Qualified::core("Binding"), call.name(), &errors)) }
+}
+
+fn decoded(value: &Value) -> Result<Binding, Status> {
+    let decoded = body::decode::<Binding>(value, &Limits::DEFAULT).map_err(|error| {
+        Status::bad_request(format!("Binding in version \"v1\" cannot be handled as a Binding: {error}"))
+    })?;
+    Ok(decoded.object)
+}
+
+fn typed(binding: &Binding) -> Value {
+    serde_json::to_value(binding).unwrap_or_default()
 }
 
 /// A UID or version in the binding must be that of the pod.

@@ -51,7 +51,7 @@ impl Api {
         if !object.meta().resource_version.as_deref().unwrap_or_default().is_empty() {
             return Err(Status::bad_request("resourceVersion should not be set on objects to be created"));
         }
-        let review = Review { call, operation: Operation::Create, part: None, options: options.dry_run };
+        let review = Review { call, operation: Operation::Create, subresource: None, options: options.dry_run };
         warnings.extend(self.admission.mutate(self, &review, &mut object, None).await?);
         let scene = self.scene();
         fill_metadata(object.meta_mut(), scene.now);
@@ -158,9 +158,13 @@ fn generate_name(metadata: &mut ObjectMeta) {
     while !prefix.is_char_boundary(end) {
         end -= 1;
     }
+    metadata.name = Some(format!("{}{}", &prefix[..end], random_letters()));
+}
+
+/// The end of a name that nobody chose.
+pub fn random_letters() -> String {
     let mut random = rand::rng();
-    let letters = (0..GENERATED_LETTERS).map(|_| char::from(ALPHABET[random.random_range(0..ALPHABET.len())]));
-    metadata.name = Some(prefix[..end].chars().chain(letters).collect());
+    (0..GENERATED_LETTERS).map(|_| char::from(ALPHABET[random.random_range(0..ALPHABET.len())])).collect()
 }
 
 /// The time of now, for those who read clocks.

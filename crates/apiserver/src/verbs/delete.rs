@@ -29,6 +29,13 @@ pub enum Fate {
     Kept,
 }
 
+/// Whether admission has been asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reviewed {
+    NotYet,
+    Already,
+}
+
 impl Api {
     /// Deletes the object that a request names.
     pub async fn delete(&self, call: &Call) -> Result<Answer, Status> {
@@ -53,8 +60,18 @@ impl Api {
         Ok(answer.with_warnings(deleted.warnings))
     }
 
-    /// Deletes one object as the request wants it.
+    /// Deletes one object as the request wants it, if admission lets it.
     pub async fn delete_object(&self, call: &Call, request: &DeleteRequest) -> Result<Deleted, Status> {
+        self.delete_reviewed(call, request, Reviewed::NotYet).await
+    }
+
+    /// Deletes one object, which may be part of something that was admitted as a whole.
+    pub(crate) async fn delete_reviewed(
+        &self,
+        call: &Call,
+        request: &DeleteRequest,
+        reviewed: Reviewed,
+    ) -> Result<Deleted, Status> {
         let mut attempt = Attempt::new(self, call.kind, call.place());
         let mut options = request.options.clone();
         loop {
@@ -64,8 +81,11 @@ impl Api {
                 }
                 return Err(Status::not_found(call.kind.facts().named_resource(), call.name()));
             };
-            let review = Review { call, operation: Operation::Delete, part: None, options: request.dry_run };
-            let warnings = self.admission.validate(self, &review, None, Some(&*current.object)).await?;
+            let review = Review { call, operation: Operation::Delete, subresource: None, options: request.dry_run };
+            let warnings = match reviewed {
+                Reviewed::Already => Vec::new(),
+                Reviewed::NotYet => self.admission.validate(self, &review, None, Some(&*current.object)).await?,
+            };
             let decided = self.decide_deletion(call, &current, &options);
             let deletion = match decided {
                 Ok(deletion) => deletion,

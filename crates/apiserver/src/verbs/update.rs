@@ -9,7 +9,7 @@ use crate::admission::{Operation, Review};
 use crate::answer::Answer;
 use crate::api::Api;
 use crate::call::{Call, Sent};
-use crate::kind::{AnyObject, Part, Scene};
+use crate::kind::{AnyObject, Part, Scene, Subresource};
 use crate::options::{DryRun, WriteOptions, WriteVerb, parse_write};
 use crate::status::Status;
 
@@ -125,7 +125,8 @@ impl Api {
         let Wanted { mut object, mut warnings } = wanted;
         let old = &*current.object;
         check_identity(call, &mut *object, old, current.item.revision)?;
-        let review = Review { call, operation: Operation::Update, part, options: dry_run };
+        let subresource = part.map(Subresource::Part);
+        let review = Review { call, operation: Operation::Update, subresource, options: dry_run };
         warnings.extend(self.admission.mutate(self, &review, &mut object, Some(old)).await?);
         let scene = self.scene();
         prepare(call, part, &mut *object, old, &scene)?;

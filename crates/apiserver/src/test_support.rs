@@ -1,0 +1,122 @@
+//! A whole server without sockets for tests: an embedded store in a directory of its own, a cache that follows it.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use lifecycle::moment::Moment;
+use model::gates::FeatureGates;
+use serde_json::{Value, json};
+use store::{BoxedStore, EmbeddedStore};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::Admission;
+use crate::answer::{Answer, Payload};
+use crate::api::{Api, Kinds};
+use crate::cache::{Cache, feed};
+use crate::dispatch::{self, Request};
+use crate::identity::{AUTHENTICATED, MASTERS, User};
+use crate::kinds;
+use crate::query::Query;
+use crate::status::Status;
+
+/// When everything happens in tests.
+pub const NOW: Moment = Moment::from_millis(1_700_000_000_000);
+
+/// A server that ends with the test.
+pub struct TestApi {
+    api: Arc<Api>,
+    _directory: TempDir,
+}
+
+impl Deref for TestApi {
+    type Target = Arc<Api>;
+
+    fn deref(&self) -> &Arc<Api> {
+        &self.api
+    }
+}
+
+/// A server with the namespace `default` and its service account.
+pub async fn test_api() -> TestApi {
+    let directory = TempDir::new().unwrap();
+    let store = BoxedStore::new(EmbeddedStore::open(directory.path()).unwrap());
+    let cache = Arc::new(Cache::new(kinds::ALL));
+    tokio::spawn(feed(cache.clone(), Arc::new(store.clone())));
+    let api = Api {
+        store,
+        cache,
+        kinds: Kinds::new(kinds::ALL),
+        admission: Admission { letters: || "abcde".to_owned(), ..Admission::default() },
+        gates: FeatureGates::default(),
+        closing: CancellationToken::new(),
+        clock: || NOW,
+    };
+    let api = TestApi { api: Arc::new(api), _directory: directory };
+    api.catch_up().await.unwrap();
+    api.create("/api/v1/namespaces", json!({"metadata": {"name": "default"}})).await;
+    api.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    api
+}
+
+pub fn administrator() -> User {
+    let groups = vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()];
+    User { name: "admin".to_owned(), groups, ..User::default() }
+}
+
+impl TestApi {
+    /// Sends a request as an administrator; the path may have a query.
+    pub async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Answer, Status> {
+        self.send_as(administrator(), method, path, body).await
+    }
+
+    pub async fn send_as(&self, user: User, method: Method, path: &str, body: Option<Value>) -> Result<Answer, Status> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let patches = method == Method::PATCH;
+        let content_type = if patches { "application/merge-patch+json" } else { "application/json" };
+        let request = Request {
+            method,
+            path: path.to_owned(),
+            query: Query::parse(query),
+            accept: "application/json".to_owned(),
+            content_type: content_type.to_owned(),
+            user_agent: "test".to_owned(),
+            user,
+            body: body.map(|body| Bytes::from(body.to_string())).unwrap_or_default(),
+        };
+        let answer = dispatch::answer(&self.api, request).await;
+        // Whatever the request did is seen by the next one.
+        self.api.catch_up().await?;
+        answer
+    }
+
+    /// Creates an object and returns it as it is stored.
+    pub async fn create(&self, path: &str, object: Value) -> Value {
+        document(&self.send(Method::POST, path, Some(object)).await.unwrap_or_else(|status| panic!("{status:?}")))
+    }
+
+    /// The message of a refusal to create an object, with its code.
+    pub async fn create_refused(&self, path: &str, object: Value) -> (u16, String) {
+        let refusal = self.send(Method::POST, path, Some(object)).await.map(|answer| document(&answer)).unwrap_err();
+        (refusal.code, refusal.message)
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        document(&self.send(Method::GET, path, None).await.unwrap_or_else(|status| panic!("{status:?}")))
+    }
+}
+
+/// The object in an answer.
+pub fn document(answer: &Answer) -> Value {
+    match &answer.payload {
+        Payload::Json(bytes) => serde_json::from_slice(bytes).unwrap(),
+        Payload::Text(_) | Payload::List(_) | Payload::Watch(_) => panic!("the answer is no object"),
+    }
+}
+
+/// A pod that can be created.
+pub fn pod(name: &str) -> Value {
+    json!({"metadata": {"name": name, "labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}})
+}

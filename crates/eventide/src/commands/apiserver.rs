@@ -84,11 +84,13 @@ pub fn run(arguments: &Arguments, global: &Global) -> anyhow::Result<ExitCode> {
 async fn serve(settings: Settings) -> anyhow::Result<ExitCode> {
     let mut stop = crate::stop::signals().context("cannot listen for signals")?;
     let running = server::start(settings).await?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "serving the Kubernetes API on https://{}", running.address)?;
-    writeln!(out, "export KUBECONFIG={}", running.kubeconfig.display())?;
-    out.flush()?;
-    drop(out);
+    let told = format!(
+        "serving the Kubernetes API on https://{}\nexport KUBECONFIG={}\n",
+        running.address,
+        running.kubeconfig.display()
+    );
+    // Whoever started the server may not be listening; it serves all the same.
+    let _ = std::io::stdout().write_all(told.as_bytes());
     stop.recv().await;
     tracing::info!("stopping");
     running.stop().await;

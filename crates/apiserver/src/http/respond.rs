@@ -1,6 +1,8 @@
 //! Answers as HTTP responses.
 
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, RETRY_AFTER, VARY, WARNING};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, RETRY_AFTER, VARY, WARNING,
+};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::body::AnswerBody;

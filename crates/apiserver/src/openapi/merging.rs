@@ -33,7 +33,6 @@ const ATOMIC: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodStatus", "hostIPs")];
 
 /// Marks a component and the components below it.
 pub fn mark(schemas: &mut Map<String, Value>, component: &str, of: &'static Type) {
-    mark_retained(schemas);
     let mut left = vec![(component.to_owned(), of)];
     // Types refer to each other without cycles, so this ends.
     while let Some((component, of)) = left.pop() {
@@ -50,7 +49,8 @@ pub fn mark(schemas: &mut Map<String, Value>, component: &str, of: &'static Type
     }
 }
 
-fn mark_retained(schemas: &mut Map<String, Value>) {
+/// Marks the unions, of which [`mark`] then finds those that are lists.
+pub fn mark_retained(schemas: &mut Map<String, Value>) {
     for (component, field) in RETAIN_KEYS {
         if let Some(property) = schemas.get_mut(component).and_then(|schema| schema["properties"].get_mut(field)) {
             property[STRATEGY] = "retainKeys".into();

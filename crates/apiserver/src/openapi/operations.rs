@@ -180,7 +180,13 @@ impl Place<'_> {
     }
 
     /// What a whole object and its parts have in common: they are read, replaced and patched.
-    fn reads_and_writes<'a>(&'a self, part: &str, component: &'a str, kind: Value, patch: &'a str) -> Vec<Operation<'a>> {
+    fn reads_and_writes<'a>(
+        &'a self,
+        part: &str,
+        component: &'a str,
+        kind: Value,
+        patch: &'a str,
+    ) -> Vec<Operation<'a>> {
         const FORMATS: &[&str] = &[
             PatchFormat::Json.media_type(),
             PatchFormat::Merge.media_type(),

@@ -33,7 +33,8 @@ impl Components {
             settings.definitions_path = dialect.definitions_path().into();
             settings.transforms.clear();
         });
-        let mut versions: Vec<(&str, &str)> = all.iter().map(|kind| (kind.facts().group, kind.facts().version)).collect();
+        let mut versions: Vec<(&str, &str)> =
+            all.iter().map(|kind| (kind.facts().group, kind.facts().version)).collect();
         versions.sort_unstable();
         versions.dedup();
         let entries = versions.into_iter().map(|(group, version)| kind_entry(group, version, "DeleteOptions"));
@@ -135,6 +136,7 @@ impl Components {
                 schema[KINDS] = kinds;
             }
         }
+        merging::mark_retained(&mut schemas);
         for (component, of) in self.merged {
             merging::mark(&mut schemas, &component, of);
         }

@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: the real binary, run as a person would run it.
 
+pub mod server;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -46,7 +48,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(output: &Output) -> Run {
+    pub(crate) fn of(output: &Output) -> Run {
         Run {
             code: output.status.code().expect("an exit code, not a signal"),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -13,6 +13,7 @@ mod connect;
 mod container;
 mod headers;
 mod log_options;
+mod log_socket;
 mod refusal;
 mod relay;
 mod target;
@@ -132,7 +133,8 @@ impl Forwarder {
         let room =
             room.map_err(|_| Status::too_many_requests("too many streams to nodes, please try again later", 1))?;
         let agent = self.connect(&target).await?;
-        // Logs are fetched, not passed through: what the client asked for is in the query of the target.
+        // Logs are fetched, not passed through: agents do not speak WebSocket there, and what the client asked for is in
+        // the query of the target.
         if upgrade && target.manner != Manner::Log {
             return self.upgraded(api, target, client, agent, room).await;
         }
@@ -161,6 +163,10 @@ impl Forwarder {
         mut agent: Agent,
         room: OwnedSemaphorePermit,
     ) -> Result<Response<ProxyBody>, Status> {
+        let socket = match target.manner {
+            Manner::Log => log_socket::LogSocket::asked_for(&client.headers)?,
+            Manner::Upgrade | Manner::Pass => None,
+        };
         let (headers, body) = match target.manner {
             Manner::Log => (HeaderMap::new(), ProxyBody::no_request()),
             Manner::Upgrade | Manner::Pass => (headers::passed_on(client.headers), client.body),
@@ -177,7 +183,10 @@ impl Forwarder {
                 return Err(refusal::of_log(response, &target).await);
             }
             let body = ProxyBody::from_node(response.into_body(), agent.driver, room, api.closing.clone());
-            return Ok(text(StatusCode::OK, body));
+            return match socket {
+                None => Ok(text(StatusCode::OK, body)),
+                Some(socket) => Ok(socket.open(client.upgrade, body)),
+            };
         }
         let (mut parts, body) = response.into_parts();
         headers::drop_hops(&mut parts.headers);

@@ -20,16 +20,16 @@ const RETAIN_KEYS: [(&str, &str); 4] = [
 ];
 
 /// Lists whose elements need a second field to be told apart, which the merge key of patches leaves out.
-const SECOND_KEYS: [(&str, &str, &str); 5] = [
+const SECOND_KEYS: [(&str, &str, &str); 4] = [
     ("io.k8s.api.core.v1.Container", "ports", "protocol"),
     ("io.k8s.api.core.v1.EphemeralContainer", "ports", "protocol"),
     ("io.k8s.api.core.v1.PodSpec", "topologySpreadConstraints", "whenUnsatisfiable"),
-    ("io.k8s.api.core.v1.PodVolumeHealth", "healthConditions", "reason"),
     ("io.k8s.api.core.v1.ServiceSpec", "ports", "protocol"),
 ];
 
 /// Lists that patches merge although they have one owner as a whole.
-const ATOMIC: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodStatus", "hostIPs")];
+const ATOMIC: [(&str, &str); 2] =
+    [("io.k8s.api.batch.v1.JobStatus", "conditions"), ("io.k8s.api.core.v1.PodStatus", "hostIPs")];
 
 /// Marks a component and the components below it.
 pub fn mark(schemas: &mut Map<String, Value>, component: &str, of: &'static Type) {

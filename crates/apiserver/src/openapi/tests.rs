@@ -164,7 +164,17 @@ fn the_versions_say_in_their_own_way_what_is_a_number_or_a_text() {
     let pod = &document["components"]["schemas"]["io.k8s.api.core.v1.Pod"];
     assert_eq!(pod["properties"]["spec"]["$ref"], Value::Null, "nothing may stand beside a reference");
     assert_eq!(pod["properties"]["spec"]["allOf"][0]["$ref"], "#/components/schemas/io.k8s.api.core.v1.PodSpec");
-    assert_eq!(pod["required"], Value::Null);
+}
+
+#[test]
+fn only_what_must_be_sent_is_required() {
+    let document = core();
+    let required =
+        |name: &str| document["components"]["schemas"][format!("io.k8s.api.core.v1.{name}")]["required"].clone();
+    assert_eq!(required("Pod"), Value::Null);
+    assert_eq!(required("LocalObjectReference"), Value::Null);
+    assert_eq!(required("SecretKeySelector"), json!(["key"]));
+    assert_eq!(required("Container"), json!(["name"]));
 }
 
 #[test]

@@ -34,7 +34,15 @@ pub trait Object:
 }
 
 impl<T> Object for T where
-    T: Metadata<Ty = ObjectMeta> + JsonSchema + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync + 'static
+    T: Metadata<Ty = ObjectMeta>
+        + JsonSchema
+        + Clone
+        + PartialEq
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
 {
 }
 

@@ -18,6 +18,7 @@
 //! | [`options`] | the options of each verb, checked |
 //! | [`negotiate`] | formats of answers and bodies |
 //! | [`status`] | how success and every failure are told |
+//! | [`streaming`] | logs, exec, attach, port-forward and proxy: what is forwarded to nodes and pods |
 //! | [`table`] | what `kubectl get` prints |
 
 pub mod admission;
@@ -49,6 +50,7 @@ pub mod query;
 pub mod secret;
 pub mod server;
 pub mod status;
+pub mod streaming;
 pub mod subresources;
 pub mod table;
 #[cfg(test)]

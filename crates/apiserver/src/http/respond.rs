@@ -1,6 +1,8 @@
 //! Answers as HTTP responses.
 
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, RETRY_AFTER, VARY, WARNING};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, RETRY_AFTER, VARY, WARNING,
+};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::body::AnswerBody;
@@ -112,6 +114,37 @@ mod tests {
         let answer = Answer::json(200, "{}").with_warnings(vec!["x".to_owned(); 100]);
         let response = success(answer, Encoding::Identity);
         assert_eq!(response.headers().get_all(WARNING).iter().count(), MAX_WARNINGS);
+    }
+
+    #[test]
+    fn what_a_client_has_is_not_sent_again() {
+        let answered = |known: Option<&'static str>| {
+            let answer = Answer { caching: Caching::Tagged("AB".to_owned()), ..Answer::json(200, "{}") };
+            let mut request = HeaderMap::new();
+            if let Some(known) = known {
+                request.insert(IF_NONE_MATCH, HeaderValue::from_static(known));
+            }
+            unless_known(success(answer, Encoding::Identity), &request)
+        };
+        for known in ["\"AB\"", "\"x\", W/\"AB\"", "*"] {
+            let response = answered(Some(known));
+            assert_eq!((response.status(), &response.headers()[ETAG]), (StatusCode::NOT_MODIFIED, "\"AB\""), "{known}");
+            assert!(http_body::Body::is_end_stream(response.body()));
+        }
+        for known in [None, Some("\"A\""), Some("AB")] {
+            assert_eq!(answered(known).status(), StatusCode::OK, "{known:?}");
+        }
+        let untagged = success(Answer::json(200, "{}"), Encoding::Identity);
+        let mut request = HeaderMap::new();
+        request.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        assert_eq!(unless_known(untagged, &request).status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn an_answer_for_good_says_so() {
+        let answer = Answer { caching: Caching::Immutable("AB".to_owned()), ..Answer::json(200, "{}") };
+        let response = success(answer, Encoding::Identity);
+        assert_eq!(response.headers()[CACHE_CONTROL], "public, immutable, max-age=31536000");
     }
 
     #[test]

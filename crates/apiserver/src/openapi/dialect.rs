@@ -83,8 +83,10 @@ impl Dialect {
                 }
             }
             Dialect::V3 => {
-                let content: Map<String, Value> =
-                    media_types.iter().map(|media_type| ((*media_type).to_owned(), json!({ "schema": schema }))).collect();
+                let content: Map<String, Value> = media_types
+                    .iter()
+                    .map(|media_type| ((*media_type).to_owned(), json!({ "schema": schema })))
+                    .collect();
                 operation["requestBody"] = json!({ "content": content });
             }
         }

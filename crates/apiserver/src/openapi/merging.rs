@@ -20,20 +20,19 @@ const RETAIN_KEYS: [(&str, &str); 4] = [
 ];
 
 /// Lists whose elements need a second field to be told apart, which the merge key of patches leaves out.
-const SECOND_KEYS: [(&str, &str, &str); 5] = [
+const SECOND_KEYS: [(&str, &str, &str); 4] = [
     ("io.k8s.api.core.v1.Container", "ports", "protocol"),
     ("io.k8s.api.core.v1.EphemeralContainer", "ports", "protocol"),
     ("io.k8s.api.core.v1.PodSpec", "topologySpreadConstraints", "whenUnsatisfiable"),
-    ("io.k8s.api.core.v1.PodVolumeHealth", "healthConditions", "reason"),
     ("io.k8s.api.core.v1.ServiceSpec", "ports", "protocol"),
 ];
 
 /// Lists that patches merge although they have one owner as a whole.
-const ATOMIC: [(&str, &str); 1] = [("io.k8s.api.core.v1.PodStatus", "hostIPs")];
+const ATOMIC: [(&str, &str); 2] =
+    [("io.k8s.api.batch.v1.JobStatus", "conditions"), ("io.k8s.api.core.v1.PodStatus", "hostIPs")];
 
 /// Marks a component and the components below it.
 pub fn mark(schemas: &mut Map<String, Value>, component: &str, of: &'static Type) {
-    mark_retained(schemas);
     let mut left = vec![(component.to_owned(), of)];
     // Types refer to each other without cycles, so this ends.
     while let Some((component, of)) = left.pop() {
@@ -50,7 +49,8 @@ pub fn mark(schemas: &mut Map<String, Value>, component: &str, of: &'static Type
     }
 }
 
-fn mark_retained(schemas: &mut Map<String, Value>) {
+/// Marks the unions, of which [`mark`] then finds those that are lists.
+pub fn mark_retained(schemas: &mut Map<String, Value>) {
     for (component, field) in RETAIN_KEYS {
         if let Some(property) = schemas.get_mut(component).and_then(|schema| schema["properties"].get_mut(field)) {
             property[STRATEGY] = "retainKeys".into();

@@ -117,7 +117,7 @@ impl Place<'_> {
             DeleteAnswer::Object => &self.own,
             DeleteAnswer::Status => &status,
         };
-        let mut operations = self.reads_and_writes("", &self.own, own_entry(self.facts), &patch);
+        let mut operations = self.reads_and_writes("", &self.own, &own_entry(self.facts), &patch);
         operations.push(Operation {
             id: format!("delete{prefix}{noun}"),
             takes: Some((&options, &[ANY])),
@@ -136,7 +136,7 @@ impl Place<'_> {
         let name = capitalized(subresource.name());
         let operations = match subresource {
             Subresource::Part(_) | Subresource::Scale => {
-                let mut operations = self.reads_and_writes(&name, &component, kind, &patch);
+                let mut operations = self.reads_and_writes(&name, &component, &kind, &patch);
                 operations.retain(|operation| answered.verbs.contains(&verb_of(operation.action)));
                 operations
             }
@@ -180,7 +180,13 @@ impl Place<'_> {
     }
 
     /// What a whole object and its parts have in common: they are read, replaced and patched.
-    fn reads_and_writes<'a>(&'a self, part: &str, component: &'a str, kind: Value, patch: &'a str) -> Vec<Operation<'a>> {
+    fn reads_and_writes<'a>(
+        &'a self,
+        part: &str,
+        component: &'a str,
+        kind: &Value,
+        patch: &'a str,
+    ) -> Vec<Operation<'a>> {
         const FORMATS: &[&str] = &[
             PatchFormat::Json.media_type(),
             PatchFormat::Merge.media_type(),
@@ -222,7 +228,7 @@ impl Place<'_> {
         let dialect = self.components.dialect;
         let mut entry = Map::new();
         for operation in operations {
-            entry.insert(operation.method.to_owned(), self.written(operation));
+            entry.insert(operation.method.to_owned(), self.written(&operation));
         }
         let namespace = self.facts.scope == Scope::Namespaced && (!names.is_empty() || entry.contains_key("post"));
         let in_path = names.iter().copied().chain(namespace.then_some("namespace"));
@@ -234,7 +240,7 @@ impl Place<'_> {
         Value::Object(entry)
     }
 
-    fn written(&self, operation: Operation<'_>) -> Value {
+    fn written(&self, operation: &Operation<'_>) -> Value {
         let dialect = self.components.dialect;
         let parameters = operation.parameters.iter().map(|(name, kind)| dialect.parameter("query", name, kind));
         let tag = self.prefix_tag();

@@ -11,14 +11,11 @@ const SWITCH: &str = "boolean";
 
 pub const WRITE: &[Parameter] = &[("dryRun", TEXT), ("fieldManager", TEXT), ("fieldValidation", TEXT)];
 
-pub const PATCH: &[Parameter] = &[("dryRun", TEXT), ("fieldManager", TEXT), ("fieldValidation", TEXT), ("force", SWITCH)];
+pub const PATCH: &[Parameter] =
+    &[("dryRun", TEXT), ("fieldManager", TEXT), ("fieldValidation", TEXT), ("force", SWITCH)];
 
-pub const DELETE: &[Parameter] = &[
-    ("dryRun", TEXT),
-    ("gracePeriodSeconds", NUMBER),
-    ("orphanDependents", SWITCH),
-    ("propagationPolicy", TEXT),
-];
+pub const DELETE: &[Parameter] =
+    &[("dryRun", TEXT), ("gracePeriodSeconds", NUMBER), ("orphanDependents", SWITCH), ("propagationPolicy", TEXT)];
 
 pub const LIST: &[Parameter] = &[
     ("allowWatchBookmarks", SWITCH),

@@ -8,13 +8,25 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ListMeta, Pa
 use k8s_openapi::schemars::generate::SchemaSettings;
 use k8s_openapi::schemars::{JsonSchema, Schema, SchemaGenerator};
 use model::patch::schema::of_kind;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::{kind_entry, merging, own_entry};
 use crate::kind::{Facts, Served, Subresource};
 
 const KINDS: &str = "x-kubernetes-group-version-kind";
+
+/// Components that refer to another object by its name, which for historical reasons may be left out.
+const NAME_IS_OPTIONAL: [&str; 8] = [
+    "io.k8s.api.core.v1.ConfigMapEnvSource",
+    "io.k8s.api.core.v1.ConfigMapKeySelector",
+    "io.k8s.api.core.v1.ConfigMapProjection",
+    "io.k8s.api.core.v1.ConfigMapVolumeSource",
+    "io.k8s.api.core.v1.LocalObjectReference",
+    "io.k8s.api.core.v1.SecretEnvSource",
+    "io.k8s.api.core.v1.SecretKeySelector",
+    "io.k8s.api.core.v1.SecretProjection",
+];
 
 /// The schemas that a document needs so far.
 pub struct Components {
@@ -33,7 +45,8 @@ impl Components {
             settings.definitions_path = dialect.definitions_path().into();
             settings.transforms.clear();
         });
-        let mut versions: Vec<(&str, &str)> = all.iter().map(|kind| (kind.facts().group, kind.facts().version)).collect();
+        let mut versions: Vec<(&str, &str)> =
+            all.iter().map(|kind| (kind.facts().group, kind.facts().version)).collect();
         versions.sort_unstable();
         versions.dedup();
         let entries = versions.into_iter().map(|(group, version)| kind_entry(group, version, "DeleteOptions"));
@@ -135,29 +148,31 @@ impl Components {
                 schema[KINDS] = kinds;
             }
         }
+        merging::mark_retained(&mut schemas);
         for (component, of) in self.merged {
             merging::mark(&mut schemas, &component, of);
         }
         for (name, schema) in &mut schemas {
-            free_metadata(schema);
+            free(name, schema);
             self.dialect.settle(name, schema);
         }
         Value::Object(schemas)
     }
 }
 
-/// The types say that metadata is always there, since they always have a place for it; objects need not have any.
-fn free_metadata(schema: &mut Value) {
+/// The types say that metadata is always there, since they always have a place for it, and so are some names. Objects
+/// need not have any.
+fn free(name: &str, schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
-    let object = |fields: &Map<String, Value>| {
-        let properties = fields.get("properties");
-        properties.is_some_and(|all| ["apiVersion", "kind", "metadata"].iter().all(|name| all.get(name).is_some()))
+    let is_object =
+        |properties: &Value| ["apiVersion", "kind", "metadata"].iter().all(|it| properties.get(it).is_some());
+    let optional = match fields.get("properties") {
+        Some(properties) if is_object(properties) => "metadata",
+        Some(_) if NAME_IS_OPTIONAL.contains(&name) => "name",
+        Some(_) | None => return,
     };
-    if !object(fields) {
-        return;
-    }
     if let Some(required) = fields.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| name != "metadata");
+        required.retain(|field| field != optional);
         if required.is_empty() {
             fields.remove("required");
         }

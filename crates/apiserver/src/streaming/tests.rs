@@ -1,0 +1,8 @@
+//! A real client, a real server and a node that does what a test wants, on loopback.
+
+mod failures;
+mod logs;
+mod node;
+mod scene;
+mod streams;
+mod targets;

@@ -16,6 +16,7 @@
 //! | [`query`] | the parameters of a URL |
 //! | [`options`] | the options of each verb, checked |
 //! | [`negotiate`] | formats of answers and bodies |
+//! | [`protobuf`] | bodies in the Kubernetes protobuf encoding |
 //! | [`status`] | how success and every failure are told |
 //! | [`table`] | what `kubectl get` prints |
 
@@ -43,6 +44,7 @@ pub mod node_restriction;
 pub mod options;
 pub mod path;
 mod percent;
+pub mod protobuf;
 pub mod query;
 pub mod secret;
 pub mod server;

@@ -10,6 +10,7 @@ use crate::keys;
 use crate::kind::{AnyObject, Scope, Served};
 use crate::negotiate::{self, BodyFormat, Output};
 use crate::options::FieldValidation;
+use crate::protobuf;
 use crate::query::Query;
 use crate::status::Status;
 
@@ -52,14 +53,11 @@ impl Call {
 
     /// Reads the body as one value.
     pub fn value(&self) -> Result<Body, Status> {
-        let format = match negotiate::body(&self.content_type)? {
-            BodyFormat::Json => Format::Json,
-            BodyFormat::Yaml => Format::Yaml,
-        };
+        let format = negotiate::body(&self.content_type)?;
         if self.body.is_empty() {
             return Err(Status::bad_request("the request needs a body"));
         }
-        body::read(&self.body, format, &Limits::DEFAULT).map_err(|error| {
+        read(&self.body, format).map_err(|error| {
             let kind = self.kind.facts().kind;
             let version = self.kind.facts().version;
             Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {error}"))
@@ -112,6 +110,18 @@ impl Call {
             (Scope::Namespaced | Scope::Cluster, _) => {}
         }
         Ok(())
+    }
+}
+
+fn read(bytes: &[u8], format: BodyFormat) -> Result<Body, String> {
+    let text = |format| body::read(bytes, format, &Limits::DEFAULT).map_err(|error| error.to_string());
+    match format {
+        BodyFormat::Json => text(Format::Json),
+        BodyFormat::Yaml => text(Format::Yaml),
+        BodyFormat::Protobuf => {
+            let value = protobuf::read(bytes, &Limits::DEFAULT).map_err(|error| error.to_string())?;
+            Ok(Body { value, repeated: Vec::new() })
+        }
     }
 }
 

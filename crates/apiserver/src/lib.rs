@@ -17,6 +17,7 @@
 //! | [`openapi`] | the documents that describe all of this to clients |
 //! | [`options`] | the options of each verb, checked |
 //! | [`negotiate`] | formats of answers and bodies |
+//! | [`protobuf`] | bodies in the Kubernetes protobuf encoding |
 //! | [`status`] | how success and every failure are told |
 //! | [`streaming`] | logs, exec, attach, port-forward and proxy: what is forwarded to nodes and pods |
 //! | [`table`] | what `kubectl get` prints |
@@ -46,6 +47,7 @@ pub mod openapi;
 pub mod options;
 pub mod path;
 mod percent;
+pub mod protobuf;
 pub mod query;
 pub mod secret;
 pub mod server;

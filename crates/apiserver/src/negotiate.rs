@@ -9,6 +9,7 @@ mod tests;
 
 use thiserror::Error;
 
+use crate::protobuf::MEDIA_TYPE as PROTOBUF;
 use crate::status::Status;
 
 const JSON: &str = "application/json";
@@ -74,6 +75,7 @@ pub struct Output {
 pub enum BodyFormat {
     Json,
     Yaml,
+    Protobuf,
 }
 
 /// The format of a patch.
@@ -108,7 +110,7 @@ pub enum Encoding {
 pub enum NegotiateError {
     #[error("nothing the client accepts is offered")]
     NotAcceptable,
-    #[error("the body is neither JSON nor YAML")]
+    #[error("the body is neither JSON nor YAML nor protobuf")]
     UnknownBody,
     #[error("the patch is of no known kind")]
     UnknownPatch,
@@ -118,7 +120,7 @@ impl From<NegotiateError> for Status {
     fn from(error: NegotiateError) -> Status {
         match error {
             NegotiateError::NotAcceptable => Status::not_acceptable(&[JSON]),
-            NegotiateError::UnknownBody => Status::unsupported_media_type(&[JSON, YAML]),
+            NegotiateError::UnknownBody => Status::unsupported_media_type(&[JSON, YAML, PROTOBUF]),
             NegotiateError::UnknownPatch => {
                 Status::unsupported_media_type(&PatchFormat::ALL.map(PatchFormat::media_type))
             }
@@ -151,6 +153,7 @@ pub fn body(content_type: &str) -> Result<BodyFormat, NegotiateError> {
         "" if content_type.is_empty() => Ok(BodyFormat::Json),
         JSON => Ok(BodyFormat::Json),
         YAML => Ok(BodyFormat::Yaml),
+        PROTOBUF => Ok(BodyFormat::Protobuf),
         _ => Err(NegotiateError::UnknownBody),
     }
 }

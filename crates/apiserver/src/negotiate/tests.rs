@@ -92,11 +92,12 @@ fn an_answer_is_indented_on_request() {
 }
 
 #[test]
-fn bodies_are_json_or_yaml_and_json_when_nothing_is_said() {
+fn bodies_are_json_or_yaml_or_protobuf_and_json_when_nothing_is_said() {
     assert_eq!(body(""), Ok(BodyFormat::Json));
     assert_eq!(body("application/json; charset=utf-8"), Ok(BodyFormat::Json));
     assert_eq!(body("Application/YAML"), Ok(BodyFormat::Yaml));
-    for unknown in ["application/vnd.kubernetes.protobuf", "text/plain", ";", "application/x-www-form-urlencoded"] {
+    assert_eq!(body("application/vnd.kubernetes.protobuf"), Ok(BodyFormat::Protobuf));
+    for unknown in ["application/cbor", "text/plain", ";", "application/x-www-form-urlencoded"] {
         assert_eq!(body(unknown), Err(NegotiateError::UnknownBody), "{unknown}");
     }
     assert_eq!(Status::from(NegotiateError::UnknownBody).code, 415);

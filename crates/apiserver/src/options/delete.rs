@@ -2,11 +2,13 @@
 
 use lifecycle::deletion::{DeleteOptions, OptionsError as PropagationError, Preconditions};
 use model::field::{Errors, go_quoted};
+use model::manifest::Limits;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{DryRun, OptionsError, dry_run, integer, verdict};
 use crate::negotiate::BodyFormat;
+use crate::protobuf;
 use crate::query::Query;
 
 /// Values in a YAML body, aliases expanded. Real ones hold a dozen.
@@ -82,6 +84,7 @@ fn from_body(body: &[u8], format: BodyFormat) -> Result<Sent, OptionsError> {
     let value: Value = match format {
         BodyFormat::Json => serde_json::from_slice(body).map_err(|error| unreadable(&error)),
         BodyFormat::Yaml => read_yaml(body),
+        BodyFormat::Protobuf => protobuf::read(body, &Limits::DEFAULT).map_err(|error| unreadable(&error)),
     }?;
     let fields = match &value {
         Value::Null => return Ok(Sent::default()),

@@ -44,7 +44,8 @@ fn a_pod_is_shown_in_every_form() {
     server.apply(WEB);
     let wide = server.kubectl_ok(&["get", "pod", "web", "-o", "wide"]);
     assert!(wide.contains("NOMINATED NODE") && wide.contains("Pending") && wide.contains("n1"), "{wide}");
-    let json: serde_json::Value = serde_json::from_str(&server.kubectl_ok(&["get", "pod", "web", "-o", "json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&server.kubectl_ok(&["get", "pod", "web", "-o", "json"])).unwrap();
     assert_eq!(json["spec"]["terminationGracePeriodSeconds"], 30);
     assert_eq!(json["metadata"]["generation"], 1);
     assert_eq!(json["status"]["qosClass"], "BestEffort");
@@ -54,7 +55,17 @@ fn a_pod_is_shown_in_every_form() {
     assert_eq!(path, "web");
     let described = server.kubectl_ok(&["describe", "pod", "web"]);
     assert!(described.contains("Node:") && described.contains("QoS Class:"), "{described}");
-    let selected = server.kubectl_ok(&["get", "pods", "-A", "-l", "app=web", "--field-selector", "spec.nodeName=n1", "-o", "name"]);
+    let selected = server.kubectl_ok(&[
+        "get",
+        "pods",
+        "-A",
+        "-l",
+        "app=web",
+        "--field-selector",
+        "spec.nodeName=n1",
+        "-o",
+        "name",
+    ]);
     assert_eq!(selected, "pod/web\n");
     assert_eq!(server.kubectl_ok(&["get", "pods", "-l", "app!=web", "-o", "name"]), "");
 }
@@ -67,12 +78,21 @@ fn objects_are_changed_by_label_annotate_patch_and_scale() {
     server.kubectl_ok(&["label", "pod", "web", "tier=front"]);
     server.kubectl_ok(&["annotate", "pod", "web", "note=x"]);
     server.kubectl_ok(&["patch", "pod", "web", "-p", r#"{"metadata":{"labels":{"merged":"yes"}}}"#]);
-    server.kubectl_ok(&["patch", "pod", "web", "--type=json", "-p", r#"[{"op":"remove","path":"/metadata/labels/tier"}]"#]);
+    server.kubectl_ok(&[
+        "patch",
+        "pod",
+        "web",
+        "--type=json",
+        "-p",
+        r#"[{"op":"remove","path":"/metadata/labels/tier"}]"#,
+    ]);
     server.kubectl_ok(&["patch", "pod", "web", "--type=merge", "-p", r#"{"metadata":{"annotations":{"note":null}}}"#]);
-    let labels = server.kubectl_ok(&["get", "pod", "web", "-o", "jsonpath={.metadata.labels} {.metadata.annotations.note}"]);
+    let labels =
+        server.kubectl_ok(&["get", "pod", "web", "-o", "jsonpath={.metadata.labels} {.metadata.annotations.note}"]);
     assert_eq!(labels, r#"{"app":"web","merged":"yes"} "#);
     server.kubectl_ok(&["scale", "deployment", "d", "--replicas=5"]);
-    let scaled = server.kubectl_ok(&["get", "deployment", "d", "-o", "jsonpath={.spec.replicas} {.metadata.generation}"]);
+    let scaled =
+        server.kubectl_ok(&["get", "deployment", "d", "-o", "jsonpath={.spec.replicas} {.metadata.generation}"]);
     assert_eq!(scaled, "5 2");
     let refused = server.kubectl(&["patch", "pod", "web", "-p", r#"{"spec":{"restartPolicy":"Never"}}"#]);
     assert_eq!(refused.code, 1);
@@ -138,9 +158,19 @@ fn a_namespace_waits_for_its_pods() {
     server.apply(&WEB.replace("metadata: {name: web,", "metadata: {name: web, namespace: shop,"));
     server.kubectl_ok(&["create", "configmap", "settings", "-n", "shop", "--from-literal=a=b"]);
     server.kubectl_ok(&["delete", "namespace", "shop", "--wait=false"]);
-    server.kubectl_ok(&["wait", "pod/web", "-n", "shop", "--for=jsonpath={.metadata.deletionGracePeriodSeconds}=30", "--timeout=60s"]);
+    server.kubectl_ok(&[
+        "wait",
+        "pod/web",
+        "-n",
+        "shop",
+        "--for=jsonpath={.metadata.deletionGracePeriodSeconds}=30",
+        "--timeout=60s",
+    ]);
     // What the pod may still need is there as long as the pod is.
-    assert_eq!(server.kubectl_ok(&["get", "configmap", "settings", "-n", "shop", "-o", "name"]), "configmap/settings\n");
+    assert_eq!(
+        server.kubectl_ok(&["get", "configmap", "settings", "-n", "shop", "-o", "name"]),
+        "configmap/settings\n"
+    );
     let refused = server.kubectl(&["create", "configmap", "late", "-n", "shop"]);
     assert!(refused.stderr.contains("because it is being terminated"), "{}", refused.stderr);
     server.kubectl_ok(&["delete", "pod", "web", "-n", "shop", "--force", "--grace-period=0"]);
@@ -181,10 +211,12 @@ fn a_token_of_a_service_account_opens_the_door() {
     let token = server.kubectl_ok(&["create", "token", "default", "--duration=10m"]);
     let token = format!("--token={}", token.trim());
     let url = format!("--server=https://{}", server.address);
-    let who = server.kubectl(&[&url, &token, "--insecure-skip-tls-verify", "--kubeconfig=/dev/null", "get", "namespaces"]);
+    let who =
+        server.kubectl(&[&url, &token, "--insecure-skip-tls-verify", "--kubeconfig=/dev/null", "get", "namespaces"]);
     assert_eq!(who.code, 0, "{}", who.stderr);
     let forged = format!("{token}x");
-    let refused = server.kubectl(&[&url, &forged, "--insecure-skip-tls-verify", "--kubeconfig=/dev/null", "get", "namespaces"]);
+    let refused =
+        server.kubectl(&[&url, &forged, "--insecure-skip-tls-verify", "--kubeconfig=/dev/null", "get", "namespaces"]);
     assert!(refused.stderr.contains("Unauthorized") || refused.stderr.contains("logged in"), "{}", refused.stderr);
     let short = server.kubectl(&["create", "token", "default", "--duration=1m"]);
     assert!(short.stderr.contains("may not specify a duration less than 10 minutes"), "{}", short.stderr);
@@ -195,7 +227,11 @@ fn bad_input_is_refused_in_words() {
     let server = Server::start();
     server.apply(WEB);
     let rows: [(&[&str], &str, &str); 8] = [
-        (&["create", "-f", "-"], &WEB.replace("image: nginx", "imag: nginx"), "unknown field \"spec.containers[0].imag\""),
+        (
+            &["create", "-f", "-"],
+            &WEB.replace("image: nginx", "imag: nginx"),
+            "unknown field \"spec.containers[0].imag\"",
+        ),
         (&["create", "-f", "-"], WEB, "pods \"web\" already exists"),
         (&["create", "-f", "-"], &WEB.replace("name: web,", "name: Web_1,"), "metadata.name: Invalid value: \"Web_1\""),
         (&["create", "--validate=false", "-f", "-"], &WEB.replace("[{name: c", "[{name: 5"), "expected a string"),

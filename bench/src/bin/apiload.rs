@@ -146,7 +146,8 @@ impl Load {
             queues[i % connections].1.push(asked(i));
         }
         let (before, began) = (process::cpu(self.pid)?, Instant::now());
-        let tasks: Vec<_> = queues.into_iter().map(|(connection, queue)| tokio::spawn(work(connection, queue))).collect();
+        let tasks: Vec<_> =
+            queues.into_iter().map(|(connection, queue)| tokio::spawn(work(connection, queue))).collect();
         let mut latencies = Latencies::default();
         for task in tasks {
             latencies.merge(task.await??);

@@ -35,7 +35,8 @@ impl Target {
         let cluster = &config["clusters"][0]["cluster"];
         let user = &config["users"][0]["user"];
         let server = cluster["server"].as_str().context("no server")?;
-        let pem = |value: &Value| -> Result<Vec<u8>> { Ok(STANDARD.decode(value.as_str().context("no credentials")?)?) };
+        let pem =
+            |value: &Value| -> Result<Vec<u8>> { Ok(STANDARD.decode(value.as_str().context("no credentials")?)?) };
         let mut roots = RootCertStore::empty();
         for authority in CertificateDer::pem_slice_iter(&pem(&cluster["certificate-authority-data"])?) {
             roots.add(authority?)?;

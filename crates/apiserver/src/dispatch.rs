@@ -48,14 +48,27 @@ pub async fn answer(api: &Arc<Api>, request: Request) -> Result<Answer, Status> 
     }
 }
 
-async fn on_objects(api: &Arc<Api>, request: Request, path: ResourcePath) -> Result<Answer, Status> {
+/// What a path means among the kinds that are served.
+pub struct Found {
+    pub path: ResourcePath,
+    pub kind: &'static dyn Served,
+    pub subresource: Option<Subresource>,
+}
+
+/// Finds the kind and the subresource that a path names.
+pub fn find(api: &Api, path: ResourcePath, method: &Method) -> Result<Found, Status> {
     let path = without_own_namespace(path);
     let kind = api.kinds.find(&path.group, &path.version, &path.resource).ok_or_else(Status::unknown_path)?;
     let subresource = match &path.subresource {
         None => None,
         Some(name) => Some(kind.facts().subresource(name).ok_or_else(Status::unknown_path)?),
     };
-    check_scope(kind, &path, request.method == Method::POST)?;
+    check_scope(kind, &path, method)?;
+    Ok(Found { path, kind, subresource })
+}
+
+async fn on_objects(api: &Arc<Api>, request: Request, path: ResourcePath) -> Result<Answer, Status> {
+    let Found { path, kind, subresource } = find(api, path, &request.method)?;
     let verb = path.verb(request.method.as_str(), &request.query)?;
     let call = Call {
         kind,
@@ -103,11 +116,11 @@ fn without_own_namespace(path: ResourcePath) -> ResourcePath {
 
 /// A kind that lives in namespaces can be listed across them, but not named or created without one; a kind that does
 /// not has no namespace in its path.
-fn check_scope(kind: &dyn Served, path: &ResourcePath, creates: bool) -> Result<(), Status> {
+fn check_scope(kind: &dyn Served, path: &ResourcePath, method: &Method) -> Result<(), Status> {
     match (kind.facts().scope, &path.namespace) {
         (Scope::Cluster, Some(_)) => Err(Status::unknown_path()),
         (Scope::Namespaced, None) if path.name.is_some() => Err(Status::unknown_path()),
-        (Scope::Namespaced, None) if creates => Err(Status::method_not_allowed()),
+        (Scope::Namespaced, None) if method == Method::POST => Err(Status::method_not_allowed()),
         (Scope::Namespaced | Scope::Cluster, _) => Ok(()),
     }
 }

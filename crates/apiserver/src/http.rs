@@ -9,7 +9,7 @@ pub mod limits;
 mod respond;
 mod serve;
 
-pub use body::AnswerBody;
+pub use body::{AnswerBody, SentBody};
 pub use gate::{Gate, Peer};
 pub use respond::{failure, success};
 pub use serve::serve;

@@ -19,12 +19,14 @@ use crate::api::{Api, Kinds};
 use crate::bootstrap;
 use crate::cache::{Cache, feed};
 use crate::certificates::{
-    Authority, CertificateError, Kubeconfig, ServingNames, TlsFiles, load_or_create_signing_key, load_or_issue,
-    server_config,
+    Authority, CertificateError, ClientSubject, Kubeconfig, ServingNames, TlsFiles, load_or_create_signing_key,
+    load_or_issue, server_config,
 };
 use crate::http::{Gate, serve};
+use crate::identity;
 use crate::kinds;
 use crate::status::Status;
+use crate::streaming::{self, Forwarder};
 use crate::tokens::{Issuer, Verifier};
 use crate::upkeep;
 use crate::verbs::system_clock;
@@ -33,6 +35,8 @@ use crate::verbs::system_clock;
 pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 /// The kubeconfig of the one who may do everything, below the data directory.
 pub const ADMIN_KUBECONFIG: &str = "admin.kubeconfig";
+/// Who the server is to nodes' agents.
+const AGENT_CLIENT: &str = "kube-apiserver-kubelet-client";
 const STORE: &str = "store";
 const CERTIFICATES: &str = "certificates";
 /// Within this, the cache is filled for the first time; a store that takes longer does not answer.
@@ -48,6 +52,8 @@ pub struct Settings {
     pub tls: TlsFiles,
     /// Further names and addresses that the serving certificate is good for.
     pub names: Vec<String>,
+    /// Authorities whose signature nodes' agents have, if it is not our own.
+    pub agent_authorities: Option<PathBuf>,
     /// Where the admin kubeconfig is written besides the data directory.
     pub write_kubeconfig: Option<PathBuf>,
     /// The addresses that services are given; its first one is the server's own.
@@ -117,6 +123,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let clients = format!("{}{}", authority.certificate_pem(), settings.tls.client_authorities()?);
     let tls = server_config(&serving, &clients)?;
 
+    let forwarder = forwarder(&settings, &authority, now)?;
     let cache = Arc::new(Cache::new(kinds::ALL));
     tokio::spawn(feed(cache.clone(), Arc::new(store.clone())));
     let api = Arc::new(Api {
@@ -133,7 +140,7 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
     filled(&api).await?;
     bootstrap::ensure(&api, &settings.service_network, address).await.map_err(StartError::Bootstrap)?;
     let kubeconfig = write_kubeconfigs(&settings, &authority, address, now)?;
-    let gate = Arc::new(Gate::new(api.clone(), verifier));
+    let gate = Arc::new(Gate::new(api.clone(), verifier, forwarder));
     let closing = api.closing.clone();
     Ok(Running {
         address,
@@ -142,6 +149,20 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         upkeep: tokio::spawn(upkeep::run(api.clone(), settings.upkeep)),
         api,
     })
+}
+
+/// The way to the nodes' agents, who know the server by its certificate and are known by theirs.
+fn forwarder(settings: &Settings, authority: &Authority, now: Timestamp) -> Result<Forwarder, StartError> {
+    let subject = ClientSubject { user: AGENT_CLIENT, group: Some(identity::MASTERS) };
+    let client = authority.issue_client(subject, now)?;
+    let trusted = match &settings.agent_authorities {
+        None => authority.certificate_pem().to_owned(),
+        Some(path) => std::fs::read_to_string(path).map_err(|source| {
+            StartError::Certificates(CertificateError::Io { action: "read", path: path.clone(), source })
+        })?,
+    };
+    let options = streaming::Options::new(Some(client), streaming::Trust::Authorities(trusted));
+    Ok(Forwarder::new(options)?)
 }
 
 async fn open_store(settings: &Settings) -> Result<BoxedStore, StartError> {

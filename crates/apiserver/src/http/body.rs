@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::answer::List;
+use crate::streaming::{ProxyBody, StreamError};
 use crate::verbs::watch::Watching;
 
 /// Lists are sent in pieces of at least this size.
@@ -21,6 +22,38 @@ pub enum AnswerBody {
     List(Listing),
     Gzip(Gzip),
     Watch(Pulled),
+}
+
+/// What goes out on a connection: an answer of ours, or what a node sends.
+pub enum SentBody {
+    Ours(AnswerBody),
+    FromNode(ProxyBody),
+}
+
+impl Body for SentBody {
+    type Data = Bytes;
+    type Error = StreamError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
+        match self.get_mut() {
+            SentBody::Ours(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
+            SentBody::FromNode(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            SentBody::Ours(body) => body.is_end_stream(),
+            SentBody::FromNode(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            SentBody::Ours(body) => body.size_hint(),
+            SentBody::FromNode(body) => body.size_hint(),
+        }
+    }
 }
 
 /// How far a list has been sent.

@@ -10,18 +10,20 @@ use hyper::body::Incoming;
 use model::selector::Fields;
 use rustls_pki_types::CertificateDer;
 
-use super::body::AnswerBody;
+use super::body::SentBody;
 use super::limits::{MAX_READS, MAX_WRITES, Pool, Room};
 use super::respond;
 use crate::api::Api;
 use crate::authenticate::{Credentials, authenticate};
 use crate::authorize::{Attributes, Decision, Resource, Target, authorize, forbidden};
+use crate::call::Call;
 use crate::dispatch::{self, Request};
 use crate::identity::User;
-use crate::negotiate::{self, Encoding};
+use crate::negotiate::{self, Encoding, Layout, Output, Shape};
 use crate::path::{self, Route, Verb};
 use crate::query::Query;
 use crate::status::Status;
+use crate::streaming::{ClientSide, Forwarder};
 use crate::tokens::Verifier;
 
 /// The largest body that is read, as upstream's.
@@ -44,13 +46,14 @@ pub struct Peer {
 pub struct Gate {
     api: Arc<Api>,
     verifier: Verifier,
+    forwarder: Forwarder,
     reads: Arc<Pool>,
     writes: Arc<Pool>,
 }
 
 impl Gate {
-    pub fn new(api: Arc<Api>, verifier: Verifier) -> Gate {
-        Gate { api, verifier, reads: Pool::new(MAX_READS), writes: Pool::new(MAX_WRITES) }
+    pub fn new(api: Arc<Api>, verifier: Verifier, forwarder: Forwarder) -> Gate {
+        Gate { api, verifier, forwarder, reads: Pool::new(MAX_READS), writes: Pool::new(MAX_WRITES) }
     }
 
     pub fn api(&self) -> &Arc<Api> {
@@ -58,13 +61,13 @@ impl Gate {
     }
 
     /// Answers one request, whatever it is.
-    pub async fn handle(&self, peer: &Peer, request: HttpRequest<Incoming>) -> Response<AnswerBody> {
+    pub async fn handle(&self, peer: &Peer, request: HttpRequest<Incoming>) -> Response<SentBody> {
         let began = Instant::now();
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let encoding = negotiate::encoding(text(request.headers(), header::ACCEPT_ENCODING));
         let response = match self.answer(peer, request, encoding).await {
             Ok(response) => response,
-            Err(status) => respond::failure(&status),
+            Err(status) => respond::failure(&status).map(SentBody::Ours),
         };
         tracing::debug!(
             verb = %method,
@@ -81,11 +84,12 @@ impl Gate {
         peer: &Peer,
         request: HttpRequest<Incoming>,
         encoding: Encoding,
-    ) -> Result<Response<AnswerBody>, Status> {
+    ) -> Result<Response<SentBody>, Status> {
         let user = self.user(peer, request.headers())?;
         let query = Query::parse(request.uri().query().unwrap_or_default());
         let waits = self.authorized(&user, request.method(), request.uri().path(), &query)?;
         let _room = match waits {
+            Waits::OnNode => return self.stream(user, query, request).await,
             Waits::Long => None,
             Waits::No => Some(self.room(&user, request.method())?),
         };
@@ -106,7 +110,43 @@ impl Gate {
         let answered = tokio::time::timeout(ANSWER_WITHIN, dispatch::answer(&self.api, request)).await;
         let late = || Status::timeout("request did not complete within the allotted timeout", 1);
         let response = respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding);
-        Ok(respond::unless_known(response, &parts.headers))
+        Ok(respond::unless_known(response, &parts.headers).map(SentBody::Ours))
+    }
+
+    /// Passes a request on to the node that can answer it.
+    async fn stream(
+        &self,
+        user: User,
+        query: Query,
+        mut request: HttpRequest<Incoming>,
+    ) -> Result<Response<SentBody>, Status> {
+        let upgrade = hyper::upgrade::on(&mut request);
+        let (parts, body) = request.into_parts();
+        let Route::Resource(path) = path::parse(parts.uri.path())? else { return Err(Status::unknown_path()) };
+        let found = dispatch::find(&self.api, path, &parts.method)?;
+        let subresource = found.subresource.ok_or_else(Status::unknown_path)?;
+        let call = Call {
+            kind: found.kind,
+            namespace: found.path.namespace,
+            name: found.path.name,
+            user,
+            query,
+            output: Output { shape: Shape::Whole, layout: Layout::Compact },
+            content_type: String::new(),
+            user_agent: text(&parts.headers, header::USER_AGENT).to_owned(),
+            body: Bytes::new(),
+        };
+        let client = ClientSide {
+            method: parts.method,
+            path: parts.uri.path().to_owned(),
+            rest: found.path.rest,
+            query: parts.uri.query().unwrap_or_default().to_owned(),
+            headers: parts.headers,
+            upgrade,
+            body: body.map_err(Into::into).boxed_unsync(),
+        };
+        let answered = self.forwarder.forward(&self.api, &call, subresource, client).await?;
+        Ok(answered.map(SentBody::FromNode))
     }
 
     fn user(&self, peer: &Peer, headers: &HeaderMap) -> Result<User, Status> {
@@ -131,7 +171,11 @@ impl Gate {
         let (attributes, waits) = match &route {
             Route::Resource(path) => {
                 let verb = path.verb(method.as_str(), query)?;
-                let waits = if verb == Verb::Watch { Waits::Long } else { Waits::No };
+                let waits = match path.subresource.as_deref() {
+                    Some("log" | "exec" | "attach" | "portforward" | "proxy") => Waits::OnNode,
+                    _ if verb == Verb::Watch => Waits::Long,
+                    _ => Waits::No,
+                };
                 let resource = Resource::of(path, fields.as_ref());
                 (Attributes { user, verb: verb.as_str(), target: Target::Resource(resource) }, waits)
             }
@@ -159,7 +203,10 @@ impl Gate {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waits {
     No,
+    /// For what happens to objects.
     Long,
+    /// For a node, which answers itself.
+    OnNode,
 }
 
 async fn read(body: Incoming) -> Result<Bytes, Status> {

@@ -60,6 +60,9 @@ pub struct Arguments {
     /// Further authorities whose client certificates are believed
     #[arg(long, value_name = "FILE")]
     client_ca_file: Option<PathBuf>,
+    /// The authorities that signed the certificates of nodes' agents, if not this server
+    #[arg(long, value_name = "FILE")]
+    kubelet_certificate_authority: Option<PathBuf>,
     /// A further name or address that the generated certificate is good for; may be repeated
     #[arg(long, value_name = "NAME")]
     tls_san: Vec<String>,
@@ -108,6 +111,7 @@ fn settings(arguments: &Arguments, global: &Global) -> anyhow::Result<Settings> 
             client_authorities: arguments.client_ca_file.clone(),
         },
         names: arguments.tls_san.clone(),
+        agent_authorities: arguments.kubelet_certificate_authority.clone(),
         write_kubeconfig: arguments.write_kubeconfig.clone(),
         service_network: arguments.service_cidr,
         gates: global.feature_gates,

@@ -92,12 +92,14 @@ impl Default for Admission {
     }
 }
 
-/// The body of a subresource that is no object of the kind: an eviction, a binding, the options of an `exec`.
+/// The body of a subresource that is no object of the kind: an eviction, a binding, a scale, the options of an `exec`.
 pub struct Body {
     pub group: &'static str,
     pub version: &'static str,
     pub kind: &'static str,
     pub value: Value,
+    /// What it replaces, if the subresource is updated.
+    pub old: Option<Value>,
 }
 
 impl Review<'_> {
@@ -173,17 +175,18 @@ impl Admission {
         again: &webhooks::Redecode<'_>,
     ) -> Result<(Value, Vec<String>), Status> {
         namespace_lifecycle::check(api, review, review.call.name())?;
-        node_restriction::check(api, review, Some(&body.value), None)?;
+        node_restriction::check(api, review, Some(&body.value), body.old.as_ref())?;
         let subject = Subject::of_body(review, &body);
         let hooks = self.webhooks.mutating(api);
-        let mut rounds = Rounds::new(api, &hooks, subject.clone(), None, again);
+        let old = body.old.as_ref();
+        let mut rounds = Rounds::new(api, &hooks, subject.clone(), old, again);
         let mut value = rounds.first(body.value).await?;
         if rounds.changed() {
             value = rounds.second(value.clone(), value).await?;
         }
         let mut warnings = rounds.into_warnings();
         let hooks = self.webhooks.validating(api);
-        warnings.extend(webhooks::validate(api, &hooks, &subject, Some(&value), None).await?);
+        warnings.extend(webhooks::validate(api, &hooks, &subject, Some(&value), old).await?);
         Ok((value, warnings))
     }
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::Method;
 use lifecycle::moment::Moment;
 use model::gates::FeatureGates;
+use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
 use store::{BoxedStore, EmbeddedStore};
 use tempfile::TempDir;
@@ -114,6 +115,11 @@ pub fn document(answer: &Answer) -> Value {
         Payload::Json(bytes) => serde_json::from_slice(bytes).unwrap(),
         Payload::Text(_) | Payload::List(_) | Payload::Watch(_) => panic!("the answer is no object"),
     }
+}
+
+/// A document with a merge patch over it.
+pub fn with(document: Value, patch: Value) -> Value {
+    apply(PatchKind::Merge, document, patch).unwrap()
 }
 
 /// A pod that can be created.

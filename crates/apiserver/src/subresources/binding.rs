@@ -25,7 +25,7 @@ impl Api {
             subresource: Some(Subresource::Binding),
             options: options.dry_run,
         };
-        let body = Body { group: "", version: "v1", kind: "Binding", value: typed(&read(call)?) };
+        let body = Body { group: "", version: "v1", kind: "Binding", value: typed(&read(call)?), old: None };
         let again = |value: &Value| decoded(value).map(|binding| typed(&binding));
         let (admitted, warnings) = self.admission.review_body(self, &review, body, &again).await?;
         let binding = decoded(&admitted)?;

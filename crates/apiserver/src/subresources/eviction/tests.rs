@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::status::Status;
-use crate::test_support::{TestApi, document, pod, test_api};
+use crate::test_support::{TestApi, document, pod, test_api, with};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
@@ -18,11 +18,8 @@ async fn with_pod(status: Value) -> TestApi {
 async fn add_pod(api: &TestApi, name: &str, status: Value) {
     let mut pod = pod(name);
     pod["spec"]["nodeName"] = "n1".into();
-    let stored = api.create(PODS, pod).await;
-    let mut changed = stored;
-    for (field, value) in status.as_object().unwrap() {
-        changed["status"][field] = value.clone();
-    }
+    let mut changed = api.create(PODS, pod).await;
+    changed["status"] = with(changed["status"].take(), status);
     api.send(Method::PUT, &format!("{PODS}/{name}/status"), Some(changed)).await.unwrap();
 }
 
@@ -31,20 +28,19 @@ fn ready(status: &str) -> Value {
 }
 
 async fn add_budget(api: &TestApi, name: &str, spec: Value, status: Value) {
-    let mut budget = json!({"metadata": {"name": name}, "spec": {"selector": {"matchLabels": {"app": "a"}}}});
-    for (field, value) in spec.as_object().unwrap() {
-        budget["spec"][field] = value.clone();
-    }
-    let mut stored = api.create(BUDGETS, budget).await;
-    stored["status"] = json!({"observedGeneration": 1, "currentHealthy": 3, "desiredHealthy": 2, "disruptionsAllowed": 1, "expectedPods": 3});
-    for (field, value) in status.as_object().unwrap() {
-        stored["status"][field] = value.clone();
-    }
+    let spec = with(json!({"selector": {"matchLabels": {"app": "a"}}}), spec);
+    let mut stored = api.create(BUDGETS, json!({"metadata": {"name": name}, "spec": spec})).await;
+    let counted = json!({
+        "observedGeneration": 1, "currentHealthy": 3, "desiredHealthy": 2, "disruptionsAllowed": 1, "expectedPods": 3,
+    });
+    stored["status"] = with(counted, status);
     api.send(Method::PUT, &format!("{BUDGETS}/{name}/status"), Some(stored)).await.unwrap();
 }
 
 fn eviction(options: Value) -> Value {
-    json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}, "deleteOptions": options})
+    let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}});
+    eviction["deleteOptions"] = options;
+    eviction
 }
 
 async fn evict(api: &TestApi, body: Value) -> Result<Answer, Status> {

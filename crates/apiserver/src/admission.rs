@@ -117,7 +117,11 @@ impl Admission {
         object: &mut Box<dyn AnyObject>,
         old: Option<&dyn AnyObject>,
     ) -> Result<Vec<String>, Status> {
-        run_steps(api, review, &mut **object, old)?;
+        if run_steps(api, review, &mut **object, old).is_err() {
+            // What is missing in the cache may just have been stored. Steps do nothing twice.
+            api.catch_up().await?;
+            run_steps(api, review, &mut **object, old)?;
+        }
         let hooks = self.webhooks.mutating(api);
         let subject = Subject::of_object(review, object.meta());
         if !hooks.iter().any(|hook| hook.may_match(api, &subject)) {
@@ -174,8 +178,10 @@ impl Admission {
         body: Body,
         again: &webhooks::Redecode<'_>,
     ) -> Result<(Value, Vec<String>), Status> {
-        namespace_lifecycle::check(api, review, review.call.name())?;
-        node_restriction::check(api, review, Some(&body.value), body.old.as_ref())?;
+        if check_body(api, review, &body).is_err() {
+            api.catch_up().await?;
+            check_body(api, review, &body)?;
+        }
         let subject = Subject::of_body(review, &body);
         let hooks = self.webhooks.mutating(api);
         let old = body.old.as_ref();
@@ -198,6 +204,11 @@ fn run_steps(
     old: Option<&dyn AnyObject>,
 ) -> Result<(), Status> {
     STEPS.iter().try_for_each(|step| step.mutate(api, review, object, old))
+}
+
+fn check_body(api: &Api, review: &Review<'_>, body: &Body) -> Result<(), Status> {
+    namespace_lifecycle::check(api, review, review.call.name())?;
+    node_restriction::check(api, review, Some(&body.value), body.old.as_ref())
 }
 
 /// An object that a webhook changed is read and defaulted as if it had been sent so.

@@ -17,9 +17,12 @@ use crate::admission::Admission;
 use crate::answer::{Answer, Payload};
 use crate::api::{Api, Kinds};
 use crate::cache::{Cache, feed};
+use crate::call::Call;
 use crate::dispatch::{self, Request};
 use crate::identity::{AUTHENTICATED, MASTERS, User};
+use crate::kind::Scope;
 use crate::kinds;
+use crate::negotiate::{Endpoint, output};
 use crate::query::Query;
 use crate::status::Status;
 
@@ -106,6 +109,22 @@ impl TestApi {
 
     pub async fn get(&self, path: &str) -> Value {
         document(&self.send(Method::GET, path, None).await.unwrap_or_else(|status| panic!("{status:?}")))
+    }
+}
+
+/// A request on one object, which lives in the namespace `default` if it lives in one.
+pub fn call(api: &Api, resource: &str, name: &str) -> Call {
+    let kind = api.kinds.all().iter().copied().find(|kind| kind.facts().resource == resource).unwrap();
+    Call {
+        kind,
+        namespace: (kind.facts().scope == Scope::Namespaced).then(|| "default".to_owned()),
+        name: Some(name.to_owned()),
+        user: administrator(),
+        query: Query::default(),
+        output: output("application/json", Endpoint::Objects).unwrap(),
+        content_type: String::new(),
+        user_agent: String::new(),
+        body: Bytes::new(),
     }
 }
 

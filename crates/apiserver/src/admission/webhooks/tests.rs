@@ -8,10 +8,6 @@ mod server;
 use serde_json::{Value, json};
 
 use self::server::{Behaviour, Server};
-use crate::call::Call;
-use crate::identity::User;
-use crate::negotiate::{Endpoint, output};
-use crate::query::Query;
 use crate::test_support::{TestApi, with};
 
 const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
@@ -33,20 +29,4 @@ fn hook(server: &Server, resource: &str, patch: Value) -> Value {
 
 async fn configure(api: &TestApi, sort: &str, name: &str, hooks: Vec<Value>) {
     api.create(sort, json!({"metadata": {"name": name}, "webhooks": hooks})).await;
-}
-
-/// A request on an object of the resource, called `x`.
-fn call(api: &TestApi, resource: &str) -> Call {
-    let kind = api.kinds.all().iter().copied().find(|kind| kind.facts().resource == resource).unwrap();
-    Call {
-        kind,
-        namespace: (!matches!(resource, "nodes" | "namespaces")).then(|| "default".to_owned()),
-        name: Some("x".to_owned()),
-        user: User::default(),
-        query: Query::default(),
-        output: output("application/json", Endpoint::Objects).unwrap(),
-        content_type: String::new(),
-        user_agent: String::new(),
-        body: bytes::Bytes::new(),
-    }
 }

@@ -2,8 +2,11 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::negotiate::BodyFormat;
+use crate::options::parse_delete;
+use crate::query::Query;
 use crate::status::Status;
-use crate::test_support::{TestApi, document, pod, test_api, with};
+use crate::test_support::{TestApi, call, document, pod, test_api, with};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
@@ -136,6 +139,24 @@ async fn an_unready_pod_goes_without_a_charge() {
     assert_eq!(evict(&api, eviction(json!({}))).await.unwrap().code, 201);
     assert!(!api.get(&format!("{PODS}/web")).await["metadata"]["deletionTimestamp"].is_null());
     assert!(budget_status(&api).await.get("disruptedPods").is_none());
+}
+
+/// 1.8.7
+#[tokio::test]
+async fn an_unready_pod_that_changed_since_it_was_judged_stays() {
+    let api = with_pod(ready("False")).await;
+    add_budget(&api, "b", json!({}), json!({})).await;
+    let call = call(&api, "pods", "web");
+    let judged = api.newest_pod(&call).await.unwrap();
+    let recovered = json!({"status": ready("True")});
+    api.send(Method::PATCH, &format!("{PODS}/web/status"), Some(recovered)).await.unwrap();
+    let mut request = parse_delete(&Query::default(), b"", BodyFormat::Json).unwrap();
+    let refused = api.evict_guarded(&call, &judged, &request).await.map(|_| ()).unwrap_err();
+    assert_eq!((refused.code, refused.retry_after_seconds()), (429, Some(10)));
+    request.options.preconditions.resource_version.clone_from(&judged.metadata.resource_version);
+    let refused = api.evict_guarded(&call, &judged, &request).await.map(|_| ()).unwrap_err();
+    assert_eq!(refused.code, 409, "a version that the caller asked for is the caller's business");
+    assert!(api.get(&format!("{PODS}/web")).await["metadata"]["deletionTimestamp"].is_null());
 }
 
 /// 1.8.1, 1.8.2, 1.8.12

@@ -4,12 +4,12 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::server::{Behaviour, Server};
-use super::{MUTATING, VALIDATING, allow, call, configure, hook};
+use super::{MUTATING, VALIDATING, allow, configure, hook};
 use crate::admission::{Body, Operation, Review};
 use crate::kind::Subresource;
 use crate::options::DryRun;
 use crate::status::Status;
-use crate::test_support::{TestApi, document, pod, test_api};
+use crate::test_support::{TestApi, call, document, pod, test_api};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -255,7 +255,7 @@ async fn a_connection_is_reviewed_by_its_options() {
     let rules =
         json!([{"operations": ["CONNECT"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/exec"]}]);
     configure(&api, VALIDATING, "w", vec![hook(&server, "pods/exec", json!({"rules": rules}))]).await;
-    let call = call(&api, "pods");
+    let call = call(&api, "pods", "p");
     let (operation, subresource) = (Operation::Connect, Some(Subresource::Exec));
     let review = Review { call: &call, operation, subresource, options: DryRun::No };
     let value = json!({"kind": "PodExecOptions", "apiVersion": "v1", "command": ["sh"]});

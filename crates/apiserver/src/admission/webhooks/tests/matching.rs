@@ -5,12 +5,12 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingWebhook;
 use serde_json::{Value, json};
 
 use super::server::{Behaviour, Server};
-use super::{VALIDATING, call, configure, hook};
+use super::{VALIDATING, configure, hook};
 use crate::admission::webhooks::{Hook, Subject};
 use crate::admission::{Operation, Review};
 use crate::kind::{Part, Subresource};
 use crate::options::DryRun;
-use crate::test_support::{TestApi, test_api, with};
+use crate::test_support::{TestApi, call, test_api, with};
 
 /// What a change is, without its object: operation, resource, subresource.
 struct Change {
@@ -32,7 +32,7 @@ fn rule(fields: Value) -> Hook {
 }
 
 fn applies(api: &TestApi, fields: Value, change: &Change) -> bool {
-    let call = call(api, change.resource);
+    let call = call(api, change.resource, "x");
     let (operation, subresource) = (change.operation, change.subresource);
     let review = Review { call: &call, operation, subresource, options: DryRun::No };
     let metadata = k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta::default();
@@ -130,7 +130,7 @@ async fn a_dry_run_is_announced_and_refused_by_webhooks_with_side_effects() {
     let asked = server.asked.recv().await.unwrap();
     assert_eq!((&asked["dryRun"], &asked["options"]["dryRun"]), (&json!(true), &json!(["All"])));
 
-    let call = call(&api, "configmaps");
+    let call = call(&api, "configmaps", "m");
     let review = Review { call: &call, operation: Operation::Create, subresource: None, options: DryRun::All };
     let hook: ValidatingWebhook = serde_json::from_value(json!({
         "name": "h", "clientConfig": {}, "sideEffects": "Some", "failurePolicy": "Ignore",

@@ -1,9 +1,10 @@
 use http::Method;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::negotiate::BodyFormat;
-use crate::options::parse_delete;
+use crate::options::{DryRun, parse_delete};
 use crate::query::Query;
 use crate::status::Status;
 use crate::test_support::{TestApi, call, document, pod, test_api, with};
@@ -258,4 +259,20 @@ async fn evictions_at_the_same_time_never_spend_more_than_there_is() {
     assert_eq!(codes.iter().filter(|code| **code == 201).count(), 1, "{codes:?}");
     assert_eq!(codes.iter().filter(|code| **code == 429).count(), 2, "{codes:?}");
     assert_eq!(budget_status(&api).await["disruptedPods"].as_object().unwrap().len(), 1);
+}
+
+/// 1.8.8, 1.8.9
+#[tokio::test]
+async fn a_charge_that_meets_another_one_is_made_again_on_what_is_left() {
+    let api = test_api().await;
+    add_budget(&api, "b", json!({}), json!({"disruptionsAllowed": 2})).await;
+    let budget: PodDisruptionBudget = serde_json::from_value(api.get(&format!("{BUDGETS}/b")).await).unwrap();
+    let calls = ["one", "two", "three"].map(|name| call(&api, "pods", name));
+    // All three read the budget before any of them has stored anything.
+    let spend = |i: usize| api.spend(&calls[i], &budget, DryRun::No);
+    let (one, two, three) = tokio::join!(spend(0), spend(1), spend(2));
+    let refused: Vec<u16> = [one, two, three].into_iter().filter_map(|spent| spent.err().map(|why| why.code)).collect();
+    assert_eq!(refused, [429]);
+    api.catch_up().await.unwrap();
+    assert_eq!(budget_status(&api).await["disruptedPods"].as_object().unwrap().len(), 2);
 }

@@ -92,12 +92,14 @@ impl Default for Admission {
     }
 }
 
-/// The body of a subresource that is no object of the kind: an eviction, a binding, the options of an `exec`.
+/// The body of a subresource that is no object of the kind: an eviction, a binding, a scale, the options of an `exec`.
 pub struct Body {
     pub group: &'static str,
     pub version: &'static str,
     pub kind: &'static str,
     pub value: Value,
+    /// What it replaces, if the subresource is updated.
+    pub old: Option<Value>,
 }
 
 impl Review<'_> {
@@ -115,7 +117,11 @@ impl Admission {
         object: &mut Box<dyn AnyObject>,
         old: Option<&dyn AnyObject>,
     ) -> Result<Vec<String>, Status> {
-        run_steps(api, review, &mut **object, old)?;
+        if run_steps(api, review, &mut **object, old).is_err() {
+            // What is missing in the cache may just have been stored. Steps do nothing twice.
+            api.catch_up().await?;
+            run_steps(api, review, &mut **object, old)?;
+        }
         let hooks = self.webhooks.mutating(api);
         let subject = Subject::of_object(review, object.meta());
         if !hooks.iter().any(|hook| hook.may_match(api, &subject)) {
@@ -172,18 +178,21 @@ impl Admission {
         body: Body,
         again: &webhooks::Redecode<'_>,
     ) -> Result<(Value, Vec<String>), Status> {
-        namespace_lifecycle::check(api, review, review.call.name())?;
-        node_restriction::check(api, review, Some(&body.value), None)?;
+        if check_body(api, review, &body).is_err() {
+            api.catch_up().await?;
+            check_body(api, review, &body)?;
+        }
         let subject = Subject::of_body(review, &body);
         let hooks = self.webhooks.mutating(api);
-        let mut rounds = Rounds::new(api, &hooks, subject.clone(), None, again);
+        let old = body.old.as_ref();
+        let mut rounds = Rounds::new(api, &hooks, subject.clone(), old, again);
         let mut value = rounds.first(body.value).await?;
         if rounds.changed() {
             value = rounds.second(value.clone(), value).await?;
         }
         let mut warnings = rounds.into_warnings();
         let hooks = self.webhooks.validating(api);
-        warnings.extend(webhooks::validate(api, &hooks, &subject, Some(&value), None).await?);
+        warnings.extend(webhooks::validate(api, &hooks, &subject, Some(&value), old).await?);
         Ok((value, warnings))
     }
 }
@@ -195,6 +204,11 @@ fn run_steps(
     old: Option<&dyn AnyObject>,
 ) -> Result<(), Status> {
     STEPS.iter().try_for_each(|step| step.mutate(api, review, object, old))
+}
+
+fn check_body(api: &Api, review: &Review<'_>, body: &Body) -> Result<(), Status> {
+    namespace_lifecycle::check(api, review, review.call.name())?;
+    node_restriction::check(api, review, Some(&body.value), body.old.as_ref())
 }
 
 /// An object that a webhook changed is read and defaulted as if it had been sent so.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::Method;
 use lifecycle::moment::Moment;
 use model::gates::FeatureGates;
+use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
 use store::{BoxedStore, EmbeddedStore};
 use tempfile::TempDir;
@@ -16,9 +17,12 @@ use crate::admission::Admission;
 use crate::answer::{Answer, Payload};
 use crate::api::{Api, Kinds};
 use crate::cache::{Cache, feed};
+use crate::call::Call;
 use crate::dispatch::{self, Request};
 use crate::identity::{AUTHENTICATED, MASTERS, User};
+use crate::kind::Scope;
 use crate::kinds;
+use crate::negotiate::{Endpoint, output};
 use crate::query::Query;
 use crate::status::Status;
 
@@ -108,12 +112,33 @@ impl TestApi {
     }
 }
 
+/// A request on one object, which lives in the namespace `default` if it lives in one.
+pub fn call(api: &Api, resource: &str, name: &str) -> Call {
+    let kind = api.kinds.all().iter().copied().find(|kind| kind.facts().resource == resource).unwrap();
+    Call {
+        kind,
+        namespace: (kind.facts().scope == Scope::Namespaced).then(|| "default".to_owned()),
+        name: Some(name.to_owned()),
+        user: administrator(),
+        query: Query::default(),
+        output: output("application/json", Endpoint::Objects).unwrap(),
+        content_type: String::new(),
+        user_agent: String::new(),
+        body: Bytes::new(),
+    }
+}
+
 /// The object in an answer.
 pub fn document(answer: &Answer) -> Value {
     match &answer.payload {
         Payload::Json(bytes) => serde_json::from_slice(bytes).unwrap(),
         Payload::Text(_) | Payload::List(_) | Payload::Watch(_) => panic!("the answer is no object"),
     }
+}
+
+/// A document with a merge patch over it.
+pub fn with(document: Value, patch: Value) -> Value {
+    apply(PatchKind::Merge, document, patch).unwrap()
 }
 
 /// A pod that can be created.

@@ -58,8 +58,8 @@ mod tests {
     use super::*;
 
     fn tolerated(tolerations: Value) -> Vec<(String, Option<i64>)> {
-        let mut pod: Pod =
-            serde_json::from_value(json!({"spec": {"containers": [], "tolerations": tolerations}})).unwrap();
+        let mut pod = Pod::default();
+        pod.spec.get_or_insert_default().tolerations = serde_json::from_value(tolerations).unwrap();
         tolerate(&mut pod);
         let all = pod.spec.unwrap().tolerations.unwrap();
         all.into_iter().map(|one| (one.key.unwrap_or_default(), one.toleration_seconds)).collect()

@@ -25,10 +25,16 @@ impl Api {
             subresource: Some(Subresource::Binding),
             options: options.dry_run,
         };
-        let body = Body { group: "", version: "v1", kind: "Binding", value: typed(&read(call)?) };
-        let again = |value: &Value| decoded(value).map(|binding| typed(&binding));
+        let body = Body {
+            group: "",
+            version: "v1",
+            kind: "Binding",
+            value: typed(&read(call, &call.value()?.value)?),
+            old: None,
+        };
+        let again = |value: &Value| read(call, value).map(|binding| typed(&binding));
         let (admitted, warnings) = self.admission.review_body(self, &review, body, &again).await?;
-        let binding = decoded(&admitted)?;
+        let binding = read(call, &admitted)?;
         let mut attempt = Attempt::new(self, call.kind, call.place());
         loop {
             let Some(current) = attempt.current().await? else {
@@ -59,9 +65,8 @@ impl Api {
     }
 }
 
-fn read(call: &Call) -> Result<Binding, Status> {
-    let value = call.value()?.value;
-    let binding = decoded(&value)?;
+fn read(call: &Call, value: &Value) -> Result<Binding, Status> {
+    let binding = decoded(value)?;
     let name = binding.metadata.name.as_deref().unwrap_or_default();
     if !name.is_empty() && name != call.name() {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));

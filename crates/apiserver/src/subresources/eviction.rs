@@ -45,7 +45,7 @@ impl Api {
         let (operation, subresource) = (Operation::Create, Some(Subresource::Eviction));
         let review = Review { call, operation, subresource, options: options.dry_run };
         let sent = Eviction::read(call, &call.value()?.value)?;
-        let body = Body { group: "policy", version: "v1", kind: "Eviction", value: sent.value };
+        let body = Body { group: "policy", version: "v1", kind: "Eviction", value: sent.value, old: None };
         let again = |value: &Value| Eviction::read(call, value).map(|eviction| eviction.value);
         let (admitted, warnings) = self.admission.review_body(self, &review, body, &again).await?;
         let eviction = Eviction::read(call, &admitted)?;

@@ -7,13 +7,14 @@ use model::manifest::Limits;
 use model::manifest::body;
 use serde_json::Value;
 
+use crate::admission::{Body, Operation, Review};
 use crate::answer::Answer;
 use crate::api::Api;
 use crate::call::Call;
-use crate::kind::AnyObject;
-use crate::options::{WriteOptions, WriteVerb, parse_write};
+use crate::kind::{AnyObject, Subresource};
+use crate::options::{DryRun, WriteOptions, WriteVerb, parse_write};
 use crate::status::{Qualified, Status};
-use crate::verbs::{Attempt, Doubt, Patch, Wanted, to_json};
+use crate::verbs::{Attempt, Doubt, Patch, Reviewed, Wanted, to_json};
 
 const SCALE: Qualified<'static> = Qualified::new("autoscaling", "Scale");
 
@@ -53,20 +54,41 @@ impl Api {
                 }
                 return Err(Status::not_found(call.kind.facts().named_resource(), call.name()));
             };
-            let shown_now = serde_json::to_value(shown(call, &*current.object)?).unwrap_or_default();
-            let scale = read(call, &change(shown_now)?)?;
+            let shown_now = typed(&shown(call, &*current.object)?);
+            let wanted = typed(&read(call, &change(shown_now.clone())?)?);
+            let (admitted, warnings) = self.admit_scale(call, options.dry_run, wanted, shown_now).await?;
+            let scale = read(call, &admitted)?;
             let mut object = current.object.boxed_clone();
             object.meta_mut().resource_version = scale.metadata.resource_version.filter(|version| !version.is_empty());
             object.meta_mut().uid = scale.metadata.uid.or_else(|| object.meta().uid.clone());
             let replicas = scale.spec.and_then(|spec| spec.replicas).unwrap_or_default();
             call.kind.set_replicas(&mut *object, replicas);
-            let wanted = Wanted { object, warnings: Vec::new() };
+            let wanted = Wanted { object, warnings, reviewed: Reviewed::Already };
             if let Some(updated) = self.replace(call, None, &mut attempt, current, wanted, options.dry_run).await? {
                 let answer = Answer::json(200, to_json(&shown(call, &*updated.object)?));
                 return Ok(answer.with_warnings(updated.warnings));
             }
         }
     }
+
+    /// A scale is admitted as a scale, whatever is scaled.
+    async fn admit_scale(
+        &self,
+        call: &Call,
+        dry_run: DryRun,
+        value: Value,
+        old: Value,
+    ) -> Result<(Value, Vec<String>), Status> {
+        let (operation, subresource) = (Operation::Update, Some(Subresource::Scale));
+        let review = Review { call, operation, subresource, options: dry_run };
+        let body = Body { group: SCALE.group, version: "v1", kind: SCALE.name, value, old: Some(old) };
+        let again = |value: &Value| read(call, value).map(|scale| typed(&scale));
+        self.admission.review_body(self, &review, body, &again).await
+    }
+}
+
+fn typed(scale: &Scale) -> Value {
+    serde_json::to_value(scale).unwrap_or_default()
 }
 
 fn shown(call: &Call, object: &dyn AnyObject) -> Result<Scale, Status> {

@@ -4,6 +4,7 @@ use model::patch::{self, PatchKind, Refusal};
 use serde_json::Value;
 
 use super::attempt::{Attempt, Current, Doubt};
+use super::delete::Reviewed;
 use super::shape;
 use super::update::Wanted;
 use crate::answer::Answer;
@@ -81,7 +82,7 @@ impl Patch {
             let why = format!("the name of the object ({said}) does not match the name on the URL ({asked})");
             return Err(Status::bad_request(why));
         }
-        Ok(Wanted { object, warnings: sent.warnings })
+        Ok(Wanted { object, warnings: sent.warnings, reviewed: Reviewed::NotYet })
     }
 
     pub(crate) fn apply(&self, document: Value) -> Result<Value, Status> {

@@ -4,6 +4,7 @@ use lifecycle::deletion::{AfterUpdate, Kept, after_update};
 use store::Revision;
 
 use super::attempt::{self, Attempt, Current, Doubt, Outcome};
+use super::delete::Reviewed;
 use super::shape;
 use crate::admission::{Operation, Review};
 use crate::answer::Answer;
@@ -19,6 +20,8 @@ const STALE: &str = "the object has been modified; please apply your changes to 
 pub(crate) struct Wanted {
     pub object: Box<dyn AnyObject>,
     pub warnings: Vec<String>,
+    /// A subresource may have been admitted as what it is.
+    pub reviewed: Reviewed,
 }
 
 /// What is told about an object that was stored, or removed by its last update.
@@ -41,7 +44,8 @@ impl Api {
                 }
                 return self.update_of_nothing(call, part, sent, &options).await;
             };
-            let wanted = Wanted { object: sent.object.boxed_clone(), warnings: sent.warnings.clone() };
+            let (object, warnings) = (sent.object.boxed_clone(), sent.warnings.clone());
+            let wanted = Wanted { object, warnings, reviewed: Reviewed::NotYet };
             if let Some(updated) = self.replace(call, part, &mut attempt, current, wanted, options.dry_run).await? {
                 let served = updated.object.to_json().into();
                 let answer = shape::answer(call, 200, &*updated.object, served, (self.clock)())?;
@@ -122,16 +126,20 @@ impl Api {
         wanted: Wanted,
         dry_run: DryRun,
     ) -> Result<Updated, Status> {
-        let Wanted { mut object, mut warnings } = wanted;
+        let Wanted { mut object, mut warnings, reviewed } = wanted;
         let old = &*current.object;
         check_identity(call, &mut *object, old, current.item.revision)?;
         let subresource = part.map(Subresource::Part);
         let review = Review { call, operation: Operation::Update, subresource, options: dry_run };
-        warnings.extend(self.admission.mutate(self, &review, &mut object, Some(old)).await?);
+        if reviewed == Reviewed::NotYet {
+            warnings.extend(self.admission.mutate(self, &review, &mut object, Some(old)).await?);
+        }
         let scene = self.scene();
         prepare(call, part, &mut *object, old, &scene)?;
         warnings.extend(call.kind.warnings(&*object, Some(old)));
-        warnings.extend(self.admission.validate(self, &review, Some(&*object), Some(old)).await?);
+        if reviewed == Reviewed::NotYet {
+            warnings.extend(self.admission.validate(self, &review, Some(&*object), Some(old)).await?);
+        }
         Ok(Updated { object, warnings })
     }
 }

@@ -1,3 +1,4 @@
+use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
 
 use super::*;
@@ -5,11 +6,9 @@ use super::*;
 const NOW: Moment = Moment::from_millis(60_000);
 
 fn pod(status: Value) -> Pod {
-    serde_json::from_value(json!({
-        "metadata": {"name": "web", "namespace": "default", "labels": {"app": "a"}},
-        "status": status,
-    }))
-    .unwrap()
+    let pod =
+        with(json!({"metadata": {"name": "web", "namespace": "default", "labels": {"app": "a"}}}), "status", status);
+    serde_json::from_value(pod).unwrap()
 }
 
 fn ready(status: &str) -> Value {
@@ -17,24 +16,22 @@ fn ready(status: &str) -> Value {
 }
 
 fn budget(spec: Value, status: Value) -> PodDisruptionBudget {
-    let mut spec = spec;
-    spec.as_object_mut().unwrap().entry("selector").or_insert(json!({"matchLabels": {"app": "a"}}));
-    serde_json::from_value(json!({
+    let budget = json!({
         "metadata": {"name": "b", "namespace": "default", "generation": 2},
-        "spec": spec,
-        "status": merged(json!({
+        "spec": {"selector": {"matchLabels": {"app": "a"}}},
+        "status": {
             "observedGeneration": 2, "currentHealthy": 3, "desiredHealthy": 2, "disruptionsAllowed": 1,
             "expectedPods": 3,
-        }), status),
-    }))
-    .unwrap()
+        },
+    });
+    serde_json::from_value(with(with(budget, "spec", spec), "status", status)).unwrap()
 }
 
-fn merged(mut base: Value, over: Value) -> Value {
-    for (field, value) in over.as_object().unwrap() {
-        base[field] = value.clone();
-    }
-    base
+/// Puts fields over those of one part of an object.
+fn with(object: Value, part: &str, fields: Value) -> Value {
+    let mut patch = serde_json::Map::new();
+    patch.insert(part.to_owned(), fields);
+    apply(PatchKind::Merge, object, Value::Object(patch)).unwrap()
 }
 
 /// 1.8.3
@@ -58,7 +55,8 @@ fn only_pods_that_have_begun_and_not_ended_are_guarded_by_budgets() {
 #[test]
 fn a_budget_guards_the_pods_of_its_namespace_that_it_selects() {
     let spends = |selector: Value| {
-        let budgets = [budget(json!({"selector": selector}), json!({}))];
+        let mut budgets = [budget(json!({}), json!({}))];
+        budgets[0].spec.as_mut().unwrap().selector = serde_json::from_value(selector).unwrap();
         matches!(decide(&pod(ready("True")), &budgets), Decision::Spend { .. })
     };
     assert!(spends(json!({"matchLabels": {"app": "a"}})));

@@ -1,21 +1,14 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::test_support::with;
 
 fn class(name: &str, value: i32, fields: Value) -> PriorityClass {
-    let mut class = json!({"metadata": {"name": name}, "value": value});
-    for (field, given) in fields.as_object().unwrap() {
-        class[field] = given.clone();
-    }
-    serde_json::from_value(class).unwrap()
+    serde_json::from_value(with(json!({"metadata": {"name": name}, "value": value}), fields)).unwrap()
 }
 
 fn given(spec: Value, class: &PriorityClass) -> Result<Value, String> {
-    let mut fields = json!({"containers": []});
-    for (field, value) in spec.as_object().unwrap() {
-        fields[field] = value.clone();
-    }
-    let mut spec: PodSpec = serde_json::from_value(fields).unwrap();
+    let mut spec: PodSpec = serde_json::from_value(with(json!({"containers": []}), spec)).unwrap();
     give(&mut spec, class)?;
     Ok(json!([spec.priority_class_name, spec.priority, spec.preemption_policy]))
 }

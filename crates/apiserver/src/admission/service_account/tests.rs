@@ -1,13 +1,11 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::test_support::with;
 
 fn pod(patch: Value) -> Pod {
-    let mut pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}});
-    for (field, value) in patch.as_object().unwrap() {
-        pod["spec"][field] = value.clone();
-    }
-    serde_json::from_value(pod).unwrap()
+    let spec = with(json!({"containers": [{"name": "c"}]}), patch);
+    Pod { spec: Some(serde_json::from_value(spec).unwrap()), ..Pod::default() }
 }
 
 fn account(fields: Value) -> ServiceAccount {

@@ -202,9 +202,7 @@ impl Hook {
 /// A selector that was left out selects everything; one that cannot be read, nothing: validation let none of them in.
 fn selector(selector: Option<&LabelSelector>) -> Labels {
     let everything = LabelSelector::default();
-    Labels::from_object(Some(selector.unwrap_or(&everything)))
-        .or_else(|_| Labels::from_object(None))
-        .unwrap_or_else(|_| unreachable!("no selector can always be read"))
+    Labels::from_object(Some(selector.unwrap_or(&everything))).unwrap_or_else(|_| Labels::nothing())
 }
 
 fn labels(object: &Value) -> BTreeMap<String, String> {
@@ -264,7 +262,12 @@ impl Form {
     }
 }
 
-fn converted(value: Value, from: &'static dyn Served, to: &'static dyn Served) -> Value {
-    let value = from.stored_as().map_or_else(|| value.clone(), |stored| (stored.to_stored)(value.clone()));
-    to.stored_as().map_or_else(|| value.clone(), |stored| (stored.from_stored)(value.clone()))
+fn converted(mut value: Value, from: &'static dyn Served, to: &'static dyn Served) -> Value {
+    if let Some(stored) = from.stored_as() {
+        value = (stored.to_stored)(value);
+    }
+    match to.stored_as() {
+        Some(stored) => (stored.from_stored)(value),
+        None => value,
+    }
 }

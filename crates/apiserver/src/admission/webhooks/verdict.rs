@@ -123,7 +123,8 @@ pub fn read_review(bytes: &[u8], expected_uid: &str) -> Result<Verdict, ReviewEr
     if version != "admission.k8s.io/v1" || kind != "AdmissionReview" {
         return Err(ReviewError::OtherKind { version, kind });
     }
-    let patch = read_patch(response.patch.filter(|patch| !patch.is_empty()), response.patch_type)?;
+    let patch = response.patch.filter(|patch| !patch.is_empty());
+    let patch = read_patch(patch.as_deref(), response.patch_type.as_deref())?;
     let ruling = match (response.allowed.unwrap_or_default(), patch) {
         (true, Some(patch)) => Ruling::AllowedWithPatch(patch),
         (true, None) => Ruling::Allowed,
@@ -133,8 +134,8 @@ pub fn read_review(bytes: &[u8], expected_uid: &str) -> Result<Verdict, ReviewEr
 }
 
 /// A patch without operations is none.
-fn read_patch(patch: Option<String>, patch_type: Option<String>) -> Result<Option<Value>, ReviewError> {
-    let encoded = match (patch, patch_type.as_deref()) {
+fn read_patch(patch: Option<&str>, patch_type: Option<&str>) -> Result<Option<Value>, ReviewError> {
+    let encoded = match (patch, patch_type) {
         (None, None) => return Ok(None),
         (Some(_), None) => return Err(ReviewError::PatchWithoutType),
         (None, Some(_)) => return Err(ReviewError::TypeWithoutPatch),

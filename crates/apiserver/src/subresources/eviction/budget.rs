@@ -12,7 +12,7 @@ use crate::kind::Part;
 use crate::options::DryRun;
 use crate::query::Query;
 use crate::status::{Cause, Qualified, Status};
-use crate::verbs::{Attempt, Wanted};
+use crate::verbs::{Attempt, Reviewed, Wanted};
 
 /// How long a client waits when a budget is not ready to be asked.
 const RETRY_SECONDS: u32 = 10;
@@ -36,7 +36,7 @@ impl Api {
             if dry_run == DryRun::All {
                 return Ok(());
             }
-            let wanted = Wanted { object, warnings: Vec::new() };
+            let wanted = Wanted { object, warnings: Vec::new(), reviewed: Reviewed::NotYet };
             let part = Some(Part::Status);
             if self.replace(&call_on_budget, part, &mut attempt, current, wanted, DryRun::No).await?.is_some() {
                 return Ok(());

@@ -1,9 +1,13 @@
 use http::Method;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::negotiate::BodyFormat;
+use crate::options::{DryRun, parse_delete};
+use crate::query::Query;
 use crate::status::Status;
-use crate::test_support::{TestApi, document, pod, test_api};
+use crate::test_support::{TestApi, call, document, pod, test_api, with};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
@@ -18,11 +22,8 @@ async fn with_pod(status: Value) -> TestApi {
 async fn add_pod(api: &TestApi, name: &str, status: Value) {
     let mut pod = pod(name);
     pod["spec"]["nodeName"] = "n1".into();
-    let stored = api.create(PODS, pod).await;
-    let mut changed = stored;
-    for (field, value) in status.as_object().unwrap() {
-        changed["status"][field] = value.clone();
-    }
+    let mut changed = api.create(PODS, pod).await;
+    changed["status"] = with(changed["status"].take(), status);
     api.send(Method::PUT, &format!("{PODS}/{name}/status"), Some(changed)).await.unwrap();
 }
 
@@ -31,20 +32,19 @@ fn ready(status: &str) -> Value {
 }
 
 async fn add_budget(api: &TestApi, name: &str, spec: Value, status: Value) {
-    let mut budget = json!({"metadata": {"name": name}, "spec": {"selector": {"matchLabels": {"app": "a"}}}});
-    for (field, value) in spec.as_object().unwrap() {
-        budget["spec"][field] = value.clone();
-    }
-    let mut stored = api.create(BUDGETS, budget).await;
-    stored["status"] = json!({"observedGeneration": 1, "currentHealthy": 3, "desiredHealthy": 2, "disruptionsAllowed": 1, "expectedPods": 3});
-    for (field, value) in status.as_object().unwrap() {
-        stored["status"][field] = value.clone();
-    }
+    let spec = with(json!({"selector": {"matchLabels": {"app": "a"}}}), spec);
+    let mut stored = api.create(BUDGETS, json!({"metadata": {"name": name}, "spec": spec})).await;
+    let counted = json!({
+        "observedGeneration": 1, "currentHealthy": 3, "desiredHealthy": 2, "disruptionsAllowed": 1, "expectedPods": 3,
+    });
+    stored["status"] = with(counted, status);
     api.send(Method::PUT, &format!("{BUDGETS}/{name}/status"), Some(stored)).await.unwrap();
 }
 
 fn eviction(options: Value) -> Value {
-    json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}, "deleteOptions": options})
+    let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}});
+    eviction["deleteOptions"] = options;
+    eviction
 }
 
 async fn evict(api: &TestApi, body: Value) -> Result<Answer, Status> {
@@ -140,6 +140,24 @@ async fn an_unready_pod_goes_without_a_charge() {
     assert_eq!(evict(&api, eviction(json!({}))).await.unwrap().code, 201);
     assert!(!api.get(&format!("{PODS}/web")).await["metadata"]["deletionTimestamp"].is_null());
     assert!(budget_status(&api).await.get("disruptedPods").is_none());
+}
+
+/// 1.8.7
+#[tokio::test]
+async fn an_unready_pod_that_changed_since_it_was_judged_stays() {
+    let api = with_pod(ready("False")).await;
+    add_budget(&api, "b", json!({}), json!({})).await;
+    let call = call(&api, "pods", "web");
+    let judged = api.newest_pod(&call).await.unwrap();
+    let recovered = json!({"status": ready("True")});
+    api.send(Method::PATCH, &format!("{PODS}/web/status"), Some(recovered)).await.unwrap();
+    let mut request = parse_delete(&Query::default(), b"", BodyFormat::Json).unwrap();
+    let refused = api.evict_guarded(&call, &judged, &request).await.map(|_| ()).unwrap_err();
+    assert_eq!((refused.code, refused.retry_after_seconds()), (429, Some(10)));
+    request.options.preconditions.resource_version.clone_from(&judged.metadata.resource_version);
+    let refused = api.evict_guarded(&call, &judged, &request).await.map(|_| ()).unwrap_err();
+    assert_eq!(refused.code, 409, "a version that the caller asked for is the caller's business");
+    assert!(api.get(&format!("{PODS}/web")).await["metadata"]["deletionTimestamp"].is_null());
 }
 
 /// 1.8.1, 1.8.2, 1.8.12
@@ -241,4 +259,20 @@ async fn evictions_at_the_same_time_never_spend_more_than_there_is() {
     assert_eq!(codes.iter().filter(|code| **code == 201).count(), 1, "{codes:?}");
     assert_eq!(codes.iter().filter(|code| **code == 429).count(), 2, "{codes:?}");
     assert_eq!(budget_status(&api).await["disruptedPods"].as_object().unwrap().len(), 1);
+}
+
+/// 1.8.8, 1.8.9
+#[tokio::test]
+async fn a_charge_that_meets_another_one_is_made_again_on_what_is_left() {
+    let api = test_api().await;
+    add_budget(&api, "b", json!({}), json!({"disruptionsAllowed": 2})).await;
+    let budget: PodDisruptionBudget = serde_json::from_value(api.get(&format!("{BUDGETS}/b")).await).unwrap();
+    let calls = ["one", "two", "three"].map(|name| call(&api, "pods", name));
+    // All three read the budget before any of them has stored anything.
+    let spend = |i: usize| api.spend(&calls[i], &budget, DryRun::No);
+    let (one, two, three) = tokio::join!(spend(0), spend(1), spend(2));
+    let refused: Vec<u16> = [one, two, three].into_iter().filter_map(|spent| spent.err().map(|why| why.code)).collect();
+    assert_eq!(refused, [429]);
+    api.catch_up().await.unwrap();
+    assert_eq!(budget_status(&api).await["disruptedPods"].as_object().unwrap().len(), 2);
 }

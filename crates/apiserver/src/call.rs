@@ -157,3 +157,58 @@ pub fn decode(
     kind.default(&mut *object);
     Ok(Sent { object, warnings, warnings_if_new })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::negotiate::{Layout, Shape};
+
+    /// A config map named `a` with the entry `k: v`.
+    const PROTOBUF: &[u8] =
+        b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0d\x0a\x03\x0a\x01a\x12\x06\x0a\x01k\x12\x01v";
+
+    fn call(resource: &str, content_type: &str, body: &'static [u8]) -> Call {
+        let kind = crate::kinds::ALL.iter().find(|kind| kind.facts().resource == resource).unwrap();
+        Call {
+            kind: *kind,
+            namespace: Some("n".to_owned()),
+            name: None,
+            user: User::anonymous(),
+            query: Query::default(),
+            output: Output { shape: Shape::Whole, layout: Layout::Compact },
+            content_type: content_type.to_owned(),
+            user_agent: String::new(),
+            body: Bytes::from_static(body),
+        }
+    }
+
+    #[test]
+    fn the_same_object_may_be_sent_in_each_format() {
+        let formats: [(&str, &[u8]); 3] = [
+            ("application/json", br#"{"metadata": {"name": "a"}, "data": {"k": "v"}}"#),
+            ("application/yaml", b"metadata: {name: a}\ndata: {k: v}"),
+            ("application/vnd.kubernetes.protobuf", PROTOBUF),
+        ];
+        for (content_type, body) in formats {
+            let sent = call("configmaps", content_type, body).object(FieldValidation::Strict).ok().unwrap();
+            let value = sent.object.to_value();
+            let metadata = serde_json::json!({"name": "a", "namespace": "n"});
+            assert_eq!((&value["metadata"], &value["data"]["k"]), (&metadata, &Value::from("v")), "{content_type}");
+        }
+    }
+
+    #[test]
+    fn a_protobuf_body_of_another_kind_or_none_is_a_bad_request() {
+        let refusal = |resource, body| {
+            let call = call(resource, "application/vnd.kubernetes.protobuf", body);
+            let status = call.object(FieldValidation::Ignore).err().unwrap();
+            (status.code, status.message)
+        };
+        let (code, message) = refusal("secrets", PROTOBUF);
+        assert_eq!(code, 400);
+        assert!(message.starts_with("ConfigMap in version \"v1\" cannot be handled as a Secret"), "{message}");
+        let (code, message) = refusal("secrets", b"{}");
+        assert_eq!(code, 400);
+        assert!(message.starts_with("Secret in version \"v1\" cannot be handled as a Secret: the body"), "{message}");
+    }
+}

@@ -85,7 +85,7 @@ proptest! {
 
     #[test]
     fn any_delete_body_is_read_or_refused(body in prop_oneof![".{1,40}", r#"\{"(kind|dryRun|gracePeriodSeconds)":["\[\]{}0-9a-z]{0,9}\}"#]) {
-        for format in [BodyFormat::Json, BodyFormat::Yaml] {
+        for format in [BodyFormat::Json, BodyFormat::Yaml, BodyFormat::Protobuf] {
             check(options::parse_delete(&Query::default(), body.as_bytes(), format))?;
         }
     }

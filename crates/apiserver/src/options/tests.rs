@@ -182,6 +182,20 @@ fn delete_options_come_from_the_body_and_from_the_query_only_without_one() {
 
 /// 1.1.1
 #[test]
+fn a_delete_body_may_be_protobuf() {
+    let envelope = b"k8s\0\x0a\x13\x0a\x02v1\x12\x0dDeleteOptions";
+    let options = b"\x12\x0c\x08\x1e\x12\x03\x0a\x01u\x2a\x03All";
+    let sent = [envelope.as_slice(), options].concat();
+    let read = |bytes: &[u8]| parse_delete(&Query::default(), bytes, BodyFormat::Protobuf);
+    let request = read(&sent).unwrap();
+    assert_eq!((request.options, request.dry_run), (DeleteOptions::new().grace(30).uid("u"), DryRun::All));
+    for body in [b"{}".as_slice(), b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod", &sent[..sent.len() - 1]] {
+        assert_eq!(refusal(read(body)).0, 400, "{body:?}");
+    }
+}
+
+/// 1.1.1
+#[test]
 fn a_delete_body_that_cannot_be_read_is_a_bad_request() {
     for body in ["[]", "x", "3", r#"{"gracePeriodSeconds":"3"}"#, r#"{"gracePeriodSeconds":1.5}"#, r#"{"kind":"Pod"}"#]
     {

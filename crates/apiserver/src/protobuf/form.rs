@@ -14,7 +14,7 @@ const NO_TIME: i64 = -62_135_596_800;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 const NANOS_PER_MICRO: i32 = 1_000;
 
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Message)]
 struct Moment {
     #[prost(int64, tag = "1")]
     seconds: i64,

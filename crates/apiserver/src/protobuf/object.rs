@@ -114,23 +114,26 @@ impl<'a> Reading<'a> {
     ) -> Result<(), Located> {
         let name = field.name.as_str();
         let here = |located: Located| located.within(name);
-        match (field.shape, field.kind) {
-            (Shape::Inline, Kind::Message(id)) => {
+        match field.shape {
+            Shape::Inline(id) => {
                 let bytes = payload.bytes().map_err(|fault| here(fault.into()))?;
-                return self.fields(id, bytes, into, depth);
+                self.fields(id, bytes, into, depth)?;
             }
-            (Shape::List, kind) => {
+            Shape::List => {
                 let list = list_of(into, name);
-                self.element(kind, payload, list, depth).map_err(here)?;
+                self.element(field.kind, payload, list, depth).map_err(here)?;
+                if list.is_empty() {
+                    into.remove(name);
+                }
             }
-            (Shape::Map, kind) => {
+            Shape::Map => {
                 let map = map_of(into, name);
-                self.entry(kind, payload, map, depth).map_err(here)?;
+                self.entry(field.kind, payload, map, depth).map_err(here)?;
             }
-            (Shape::Value | Shape::NonZero | Shape::Inline, kind) => {
+            Shape::Value | Shape::NonZero => {
                 let before = into.remove(name);
-                let value = self.value(kind, payload, before, depth).map_err(here)?;
-                if let Some(value) = value.filter(|value| field.shape != Shape::NonZero || !is_zero(value)) {
+                let value = self.value(field.kind, payload, before, depth).map_err(here)?;
+                if let Some(value) = value.filter(|value| field.shape == Shape::Value || !is_zero(value)) {
                     into.insert(name.to_owned(), value);
                 }
             }
@@ -245,6 +248,7 @@ impl<'a> Reading<'a> {
 
     /// What an entry without a value holds.
     fn zero(&mut self, kind: Kind, depth: usize) -> Result<Value, Located> {
+        self.count(1)?;
         Ok(match kind {
             Kind::Bool => Value::from(false),
             Kind::Int32 | Kind::Int64 => Value::from(0),
@@ -285,7 +289,7 @@ fn map_of<'v>(object: &'v mut Map<String, Value>, name: &str) -> &'v mut Map<Str
     value.as_object_mut().expect("a field has one shape")
 }
 
-fn values_in(value: &Value) -> usize {
+pub fn values_in(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 1,
         Value::Array(items) => 1 + items.iter().map(values_in).sum::<usize>(),

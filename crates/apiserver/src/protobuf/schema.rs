@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind as Described, Value};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, ExtensionDescriptor, FieldDescriptor, Kind as Described, MessageDescriptor, Value,
+};
 
 /// Made by the build script.
 const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kubernetes.descriptors"));
@@ -45,7 +47,7 @@ pub enum Kind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// One value; zero is a value as good as any.
+    /// One value; a zero is told as well.
     Value,
     /// One value; zero means that it is not set.
     NonZero,
@@ -53,7 +55,7 @@ pub enum Shape {
     /// By text; the kind is that of the values.
     Map,
     /// The fields of the message stand beside those of the message around it.
-    Inline,
+    Inline(MessageId),
 }
 
 /// What a message looks like in JSON.
@@ -90,25 +92,24 @@ impl Schema {
     /// The descriptors are our own: a mistake in them is one in the program, and the first test finds it.
     fn load(descriptors: &[u8]) -> Schema {
         let pool = DescriptorPool::decode(descriptors).expect("the compiler's own output");
-        let names = pool.all_messages().map(|message| message.full_name().to_owned());
-        let by_name: HashMap<String, MessageId> =
-            names.enumerate().map(|(index, name)| (name, MessageId(index))).collect();
+        // Those of protobuf itself only describe ours.
+        let ours = pool.all_messages().filter(|message| !message.full_name().starts_with("google."));
+        let ours: Vec<MessageDescriptor> = ours.collect();
+        let names = ours.iter().map(|message| message.full_name().to_owned());
+        let by_name: HashMap<_, _> = names.enumerate().map(|(index, name)| (name, MessageId(index))).collect();
         let options = Options::of(&pool);
-        let message = |described: prost_reflect::MessageDescriptor| Message {
+        let message = |described: &MessageDescriptor| Message {
             form: options.form(&described.options()),
-            fields: match described.full_name().starts_with("google.") {
-                true => HashMap::new(),
-                false => described.fields().map(|field| (field.number(), options.field(&field, &by_name))).collect(),
-            },
+            fields: described.fields().map(|field| (field.number(), options.field(&field, &by_name))).collect(),
         };
-        Schema { messages: pool.all_messages().map(message).collect(), by_name }
+        Schema { messages: ours.iter().map(message).collect(), by_name }
     }
 }
 
 /// The options that `json.proto` defines.
 struct Options {
-    inline: prost_reflect::ExtensionDescriptor,
-    form: prost_reflect::ExtensionDescriptor,
+    inline: ExtensionDescriptor,
+    form: ExtensionDescriptor,
 }
 
 impl Options {
@@ -131,19 +132,23 @@ impl Options {
     }
 
     fn field(&self, field: &FieldDescriptor, ids: &HashMap<String, MessageId>) -> Field {
-        let inline = matches!(*field.options().get_extension(&self.inline), Value::Bool(true));
-        let shape = match () {
-            () if inline => Shape::Inline,
-            () if field.is_map() => Shape::Map,
-            () if field.is_list() => Shape::List,
-            () if field.supports_presence() => Shape::Value,
-            () => Shape::NonZero,
-        };
         let described = match field.kind() {
             Described::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
             other => other,
         };
-        Field { name: field.name().to_owned(), kind: kind(&described, ids), shape }
+        let kind = kind(&described, ids);
+        Field { name: field.name().to_owned(), kind, shape: self.shape(field, kind) }
+    }
+
+    fn shape(&self, field: &FieldDescriptor, kind: Kind) -> Shape {
+        let inline = *field.options().get_extension(&self.inline) == Value::Bool(true);
+        match kind {
+            Kind::Message(id) if inline => Shape::Inline(id),
+            _ if field.is_map() => Shape::Map,
+            _ if field.is_list() => Shape::List,
+            _ if field.supports_presence() => Shape::Value,
+            _ => Shape::NonZero,
+        }
     }
 }
 

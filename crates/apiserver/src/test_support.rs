@@ -25,6 +25,7 @@ use crate::kinds;
 use crate::negotiate::{Endpoint, output};
 use crate::query::Query;
 use crate::status::Status;
+use crate::tokens::{Issuer, SigningKey};
 
 /// When everything happens in tests.
 pub const NOW: Moment = Moment::from_millis(1_700_000_000_000);
@@ -43,7 +44,7 @@ impl Deref for TestApi {
     }
 }
 
-/// A server with the namespace `default` and its service account.
+/// A server with the namespace `default` and what every namespace has.
 pub async fn test_api() -> TestApi {
     let directory = TempDir::new().unwrap();
     let store = BoxedStore::new(EmbeddedStore::open(directory.path()).unwrap());
@@ -54,6 +55,13 @@ pub async fn test_api() -> TestApi {
         cache,
         kinds: Kinds::new(kinds::ALL),
         admission: Admission { letters: || "abcde".to_owned(), ..Admission::default() },
+        issuer: Issuer {
+            url: "https://test".to_owned(),
+            audiences: vec!["https://test".to_owned()],
+            max_seconds: None,
+            key: SigningKey::from_pkcs8(rcgen::KeyPair::generate().unwrap().serialized_der()).unwrap(),
+        },
+        authority_pem: "a certificate".to_owned(),
         gates: FeatureGates::default(),
         closing: CancellationToken::new(),
         clock: || NOW,
@@ -61,7 +69,6 @@ pub async fn test_api() -> TestApi {
     let api = TestApi { api: Arc::new(api), _directory: directory };
     api.catch_up().await.unwrap();
     api.create("/api/v1/namespaces", json!({"metadata": {"name": "default"}})).await;
-    api.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
     api
 }
 

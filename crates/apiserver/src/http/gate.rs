@@ -67,7 +67,7 @@ impl Gate {
         let encoding = negotiate::encoding(text(request.headers(), header::ACCEPT_ENCODING));
         let response = match self.answer(peer, request, encoding).await {
             Ok(response) => response,
-            Err(status) => respond::failure(&status).map(SentBody::Ours),
+            Err(status) => respond::failure(&status).map(SentBody::ours),
         };
         tracing::debug!(
             verb = %method,
@@ -110,7 +110,7 @@ impl Gate {
         let answered = tokio::time::timeout(ANSWER_WITHIN, dispatch::answer(&self.api, request)).await;
         let late = || Status::timeout("request did not complete within the allotted timeout", 1);
         let response = respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding);
-        Ok(respond::unless_known(response, &parts.headers).map(SentBody::Ours))
+        Ok(respond::unless_known(response, &parts.headers).map(SentBody::ours))
     }
 
     /// Passes a request on to the node that can answer it.

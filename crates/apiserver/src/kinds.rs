@@ -24,6 +24,7 @@ mod secret;
 mod service;
 mod service_account;
 mod stateful_set;
+mod termination;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
@@ -58,4 +59,5 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<event_v1::EventsV1>::NEW,
     &Of::<pod_disruption_budget::PodDisruptionBudgets>::NEW,
     &Of::<priority_class::PriorityClasses>::NEW,
+    &Of::<termination::Terminations>::NEW,
 ];

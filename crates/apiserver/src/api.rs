@@ -10,6 +10,7 @@ use store::{BoxedStore, Revision, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::bootstrap::ServiceNetwork;
 use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
 use crate::openapi::Documents;
@@ -31,6 +32,8 @@ pub struct Api {
     pub issuer: Issuer,
     /// Whose signature the server's certificate has, for pods that talk to it.
     pub authority_pem: String,
+    /// Where services get their addresses.
+    pub service_network: ServiceNetwork,
     pub gates: FeatureGates,
     /// Ends what would go on for ever when the server stops.
     pub closing: CancellationToken,

@@ -21,7 +21,7 @@ mod pod_disruption_budget;
 mod priority_class;
 mod replica_set;
 mod secret;
-mod service;
+pub(crate) mod service;
 mod service_account;
 mod stateful_set;
 mod termination;

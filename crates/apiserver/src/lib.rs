@@ -51,6 +51,7 @@ pub mod protobuf;
 pub mod query;
 pub mod secret;
 pub mod server;
+pub mod service_addresses;
 pub mod status;
 pub mod streaming;
 pub mod subresources;

@@ -133,12 +133,13 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         admission: Admission::default(),
         issuer: Issuer { url: ISSUER.to_owned(), audiences: vec![ISSUER.to_owned()], max_seconds: None, key },
         authority_pem: authority.certificate_pem().to_owned(),
+        service_network: settings.service_network,
         gates: settings.gates,
         closing: CancellationToken::new(),
         clock: system_clock,
     });
     filled(&api).await?;
-    bootstrap::ensure(&api, &settings.service_network, address).await.map_err(StartError::Bootstrap)?;
+    bootstrap::ensure(&api, address).await.map_err(StartError::Bootstrap)?;
     let kubeconfig = write_kubeconfigs(&settings, &authority, address, now)?;
     let gate = Arc::new(Gate::new(api.clone(), verifier, forwarder));
     let closing = api.closing.clone();

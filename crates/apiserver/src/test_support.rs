@@ -62,6 +62,7 @@ pub async fn test_api() -> TestApi {
             key: SigningKey::from_pkcs8(rcgen::KeyPair::generate().unwrap().serialized_der()).unwrap(),
         },
         authority_pem: "a certificate".to_owned(),
+        service_network: crate::bootstrap::ServiceNetwork::default(),
         gates: FeatureGates::default(),
         closing: CancellationToken::new(),
         clock: || NOW,

@@ -133,6 +133,7 @@ fn api(directory: &TempDir) -> Api {
         admission: Admission::default(),
         issuer: Issuer { url: String::new(), audiences: Vec::new(), max_seconds: None, key },
         authority_pem: String::new(),
+        service_network: crate::bootstrap::ServiceNetwork::default(),
         gates: model::gates::FeatureGates::default(),
         closing: CancellationToken::new(),
         clock: crate::verbs::system_clock,

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Admission;
 use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
+use crate::metrics::Metrics;
 use crate::openapi::Documents;
 use crate::status::{Cause, Status};
 use crate::tokens::Issuer;
@@ -27,6 +28,7 @@ pub struct Api {
     pub cache: Arc<Cache>,
     pub kinds: Kinds,
     pub admission: Admission,
+    pub metrics: Metrics,
     /// Gives out service account tokens.
     pub issuer: Issuer,
     /// Whose signature the server's certificate has, for pods that talk to it.

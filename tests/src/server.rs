@@ -13,8 +13,17 @@ pub struct Server {
     directory: TempDir,
     arguments: Vec<String>,
     process: Option<Child>,
+    log: Log,
     /// `127.0.0.1:PORT`
     pub address: String,
+}
+
+/// Where a server's standard error goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Log {
+    Shown,
+    /// To a file in the directory, for [`Server::log`].
+    Kept,
 }
 
 impl Server {
@@ -25,9 +34,18 @@ impl Server {
 
     /// The same with further arguments.
     pub fn start_with(arguments: &[&str]) -> Server {
+        Server::new(arguments, Log::Shown)
+    }
+
+    /// The same, keeping what it logs.
+    pub fn start_logged(arguments: &[&str]) -> Server {
+        Server::new(arguments, Log::Kept)
+    }
+
+    fn new(arguments: &[&str], log: Log) -> Server {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let arguments = arguments.iter().map(ToString::to_string).collect();
-        let mut server = Server { directory, arguments, process: None, address: "127.0.0.1:0".to_owned() };
+        let mut server = Server { directory, arguments, process: None, log, address: "127.0.0.1:0".to_owned() };
         server.run();
         server
     }
@@ -35,12 +53,17 @@ impl Server {
     /// Starts the process again where it was, on the same port.
     pub fn run(&mut self) {
         assert!(self.process.is_none(), "the server runs already");
+        let log = match self.log {
+            Log::Shown => Stdio::inherit(),
+            Log::Kept => std::fs::File::create(self.log_file()).expect("a file for the log").into(),
+        };
         let mut process = Command::new(binary())
             .args(["apiserver", "--listen", &self.address, "--data-dir"])
             .arg(self.directory.path())
             .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(log)
             .spawn()
             .expect("eventide runs");
         let mut lines = BufReader::new(process.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
@@ -62,6 +85,15 @@ impl Server {
         let stopped = Command::new("kill").arg(process.id().to_string()).status().expect("kill runs");
         assert!(stopped.success());
         process.wait().expect("it ends").code()
+    }
+
+    /// What a server that keeps its log has logged since it was run.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_file()).expect("the log is kept")
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.directory.path().join("log")
     }
 
     pub fn pid(&self) -> u32 {

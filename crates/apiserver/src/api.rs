@@ -13,6 +13,7 @@ use crate::admission::Admission;
 use crate::bootstrap::ServiceNetwork;
 use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
+use crate::metrics::Metrics;
 use crate::openapi::Documents;
 use crate::status::{Cause, Status};
 use crate::tokens::Issuer;
@@ -28,6 +29,7 @@ pub struct Api {
     pub cache: Arc<Cache>,
     pub kinds: Kinds,
     pub admission: Admission,
+    pub metrics: Metrics,
     /// Gives out service account tokens.
     pub issuer: Issuer,
     /// Whose signature the server's certificate has, for pods that talk to it.

@@ -9,7 +9,7 @@ use lifecycle::moment::Moment;
 use model::gates::FeatureGates;
 use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
-use store::{BoxedStore, EmbeddedStore};
+use store::{BoxedStore, EmbeddedStore, Measured};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,7 @@ use crate::dispatch::{self, Request};
 use crate::identity::{AUTHENTICATED, MASTERS, User};
 use crate::kind::Scope;
 use crate::kinds;
+use crate::metrics::Metrics;
 use crate::negotiate::{Endpoint, output};
 use crate::query::Query;
 use crate::status::Status;
@@ -47,7 +48,9 @@ impl Deref for TestApi {
 /// A server with the namespace `default` and what every namespace has.
 pub async fn test_api() -> TestApi {
     let directory = TempDir::new().unwrap();
-    let store = BoxedStore::new(EmbeddedStore::open(directory.path()).unwrap());
+    let store_metrics = store::Metrics::default();
+    let store = EmbeddedStore::open_measured(directory.path(), &store_metrics).unwrap();
+    let store = BoxedStore::new(Measured::new(store, store_metrics.clone()));
     let cache = Arc::new(Cache::new(kinds::ALL));
     tokio::spawn(feed(cache.clone(), Arc::new(store.clone())));
     let api = Api {
@@ -55,6 +58,7 @@ pub async fn test_api() -> TestApi {
         cache,
         kinds: Kinds::new(kinds::ALL),
         admission: Admission { letters: || "abcde".to_owned(), ..Admission::default() },
+        metrics: Metrics::new(&store_metrics),
         issuer: Issuer {
             url: "https://test".to_owned(),
             audiences: vec!["https://test".to_owned()],

@@ -53,9 +53,10 @@ async fn a_clock_that_is_set_back_an_hour_stops_nobody_and_lengthens_nothing() {
     let mut server = start(&clock);
     let client = Client::admin(&server).await;
     let before = client.post(CONFIG_MAPS, &config_map("before", "v")).await.unwrap().object();
-    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=0")).await.unwrap();
-    while watch.event().await.name() != "before" {}
-    let pod = json!({"metadata": {"name": "web"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+    let from = version(&before);
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={from}")).await.unwrap();
+    let pod =
+        json!({"metadata": {"name": "web"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
     client.post(PODS, &pod).await.unwrap().object();
     let ends = seconds(&delete(&client, 30).await, "deletionTimestamp");
 

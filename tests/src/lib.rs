@@ -1,5 +1,7 @@
 //! What the end-to-end tests share: the real binary, run as a person would run it.
 
+pub mod client;
+pub mod etcd;
 pub mod server;
 
 use std::io::Write;
@@ -38,6 +40,16 @@ fn build() -> PathBuf {
         message["executable"].as_str().map(PathBuf::from)
     };
     messages.lines().rev().find_map(executable).expect("cargo names the executable")
+}
+
+/// A file of a part that tests run against: what the variable says, else what `cargo xtask parts` fetched.
+pub fn part(variable: &str, fetched: &str) -> PathBuf {
+    let said = std::env::var_os(variable).map(PathBuf::from);
+    // Tests lie in `deps` of a profile of cargo's target directory.
+    let test = std::env::current_exe().expect("this test is a file");
+    let parts = test.ancestors().nth(3).map(|target| target.join("parts"));
+    let found = said.or_else(|| Some(parts?.join(fetched))).filter(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("{fetched} is missing: `cargo xtask parts` fetches it, or set {variable}"))
 }
 
 /// What a run left behind.

@@ -24,7 +24,7 @@ fn kubectl_with_token(server: &Server, token: &str) -> tests::Run {
 
 #[test]
 fn no_secret_token_or_key_is_ever_logged() {
-    let mut server = Server::start_logged(&["--log-level", "trace"]);
+    let mut server = Server::start_with(&["--log-level", "trace"]);
     let literal = format!("--from-literal=password={HIDDEN}");
     server.kubectl_ok(&["create", "secret", "generic", "hidden", &literal]);
     let shown = server.kubectl_ok(&["get", "secret", "hidden", "-o", "yaml"]);
@@ -54,7 +54,7 @@ fn no_secret_token_or_key_is_ever_logged() {
 
 #[test]
 fn a_request_is_one_line_of_our_own() {
-    let mut server = Server::start_logged(&["--log-level", "debug", "--log-format", "json"]);
+    let mut server = Server::start_with(&["--log-level", "debug", "--log-format", "json"]);
     assert_eq!(server.kubectl(&["get", "--raw", "/api/v1/namespaces/default/pods/missing"]).code, 1);
     server.stop();
     let log = server.log();

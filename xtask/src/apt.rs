@@ -16,8 +16,11 @@ struct Prerequisite {
     reason: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 1] =
-    [Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" }];
+const PREREQUISITES: [Prerequisite; 3] = [
+    Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" },
+    Prerequisite { commands: &["python3"], package: "python3", reason: "a client library is Python's" },
+    Prerequisite { commands: &["pip3"], package: "python3-pip", reason: "fetches that library" },
+];
 
 /// Makes sure that everything is there.
 pub fn ensure() -> Result<()> {

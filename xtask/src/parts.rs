@@ -1,8 +1,10 @@
 //! `cargo xtask parts`: real programs that tests run against, unpacked below cargo's target directory.
 //!
 //! They are Debian packages, fetched by the ordinary client from the mirror that this machine already trusts, with
-//! lists and caches of their own. Nothing is installed into the system, nothing is started, and root is not needed.
+//! lists and caches of their own, and a Python with the official client library. Nothing is installed into the system,
+//! nothing is started, and root is not needed.
 
+mod python;
 mod sources;
 
 use std::fs;
@@ -38,7 +40,13 @@ enum Search {
     PackageOnly,
 }
 
-const PARTS: [Part; 3] = [
+/// Where Debian keeps the libraries of this architecture.
+#[cfg(target_arch = "aarch64")]
+const FAKETIME: &str = "usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1";
+#[cfg(not(target_arch = "aarch64"))]
+const FAKETIME: &str = "usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+const PARTS: [Part; 4] = [
     Part {
         name: "etcd-3.4",
         package: "etcd-server",
@@ -63,6 +71,14 @@ const PARTS: [Part; 3] = [
         variable: "EVENTIDE_KUBECTL",
         search: Search::Path,
     },
+    Part {
+        name: "libfaketime",
+        package: "libfaketime",
+        release: "bookworm",
+        program: FAKETIME,
+        variable: "EVENTIDE_FAKETIME",
+        search: Search::PackageOnly,
+    },
 ];
 
 /// The variable that tells tests where a program is, and where it is.
@@ -85,7 +101,8 @@ pub fn ensure(root: &Path) -> Result<Vec<Found>> {
     } else {
         fetch(&missing, &directory).with_context(|| advice(&missing))?;
     }
-    PARTS.iter().map(|part| Ok((part.variable, find(part, &directory).with_context(|| advice(&[part]))?))).collect()
+    let found = |part: &Part| Ok((part.variable, find(part, &directory).with_context(|| advice(&[part]))?));
+    PARTS.iter().map(found).chain([python::ensure(&directory)]).collect()
 }
 
 fn find(part: &Part, directory: &Path) -> Option<PathBuf> {

@@ -3,6 +3,7 @@
 //! A target panics when a promise is broken and returns otherwise, whatever the bytes. A new one is a module here, a
 //! line in [`TARGETS`], a file in `src/bin` with its entry in `Cargo.toml`, and seeds in `seeds/<name>/`.
 
+mod body;
 mod exit_priority;
 mod gates;
 mod manifest;
@@ -10,6 +11,7 @@ mod patch;
 mod selector;
 mod step;
 
+pub use body::body;
 pub use exit_priority::exit_priority;
 pub use gates::gates;
 pub use manifest::manifest;
@@ -21,7 +23,8 @@ pub use step::step;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its binary and of its seeds' directory.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
+    ("body", body),
     ("exit_priority", exit_priority),
     ("gates", gates),
     ("manifest", manifest),

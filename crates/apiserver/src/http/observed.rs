@@ -65,7 +65,8 @@ impl Observed {
         let took = self.began.elapsed();
         api.metrics.requests.answered(self.labels, code, took);
         self.span.record("code", code.as_u16());
-        let (verb, path, code, micros) = (&self.method, self.uri.path(), code.as_u16(), took.as_micros());
+        let (verb, path, code, micros) =
+            (&self.method, self.uri.path(), code.as_u16(), u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         if code >= 500 {
             self.span.record("otel.status_code", "ERROR");
         }

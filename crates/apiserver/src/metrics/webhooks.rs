@@ -60,17 +60,17 @@ impl Webhooks {
 
     /// Counts a change that went on.
     pub fn passed(&self, asked: Asked<'_>, took: Duration) {
-        self.count(self.labels(asked, false), took);
+        self.count(&self.labels(asked, false), took);
     }
 
     /// Counts a change that was refused, by the webhook or for want of an answer.
     pub fn refused(&self, asked: Asked<'_>, took: Duration) {
-        self.count(self.labels(asked, true), took);
+        self.count(&self.labels(asked, true), took);
     }
 
-    fn count(&self, labels: Labels, took: Duration) {
-        self.seconds.get_or_create(&labels).observe(took.as_secs_f64());
-        self.asked.get_or_create(&labels).inc();
+    fn count(&self, labels: &Labels, took: Duration) {
+        self.seconds.get_or_create(labels).observe(took.as_secs_f64());
+        self.asked.get_or_create(labels).inc();
     }
 
     fn labels(&self, asked: Asked<'_>, rejected: bool) -> Labels {

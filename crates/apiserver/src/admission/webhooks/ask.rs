@@ -28,8 +28,8 @@ pub async fn ask(
         let name = go_quoted(&hook.name);
         return Err(Status::bad_request(format!("admission webhook {name} does not support dry run")));
     }
-    let (began, asked) =
-        (Instant::now(), Asked { name: &hook.name, sort: hook.sort.as_str(), operation: subject.operation() });
+    let began = Instant::now();
+    let asked = Asked { name: &hook.name, sort: hook.sort.as_str(), operation: subject.operation() };
     let span = tracing::info_span!("admission.webhook", webhook = asked.name, sort = asked.sort, asked.operation);
     let result = match answer(api, hook, subject, form, objects).instrument(span).await {
         Ok(verdict) => Ok(Some(verdict)),

@@ -10,8 +10,10 @@ use store::{BoxedStore, Revision, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::Admission;
+use crate::bootstrap::ServiceNetwork;
 use crate::cache::{Behind, Cache};
 use crate::kind::{Facts, Scene, Served};
+use crate::metrics::Metrics;
 use crate::openapi::Documents;
 use crate::status::{Cause, Status};
 use crate::tokens::Issuer;
@@ -27,10 +29,13 @@ pub struct Api {
     pub cache: Arc<Cache>,
     pub kinds: Kinds,
     pub admission: Admission,
+    pub metrics: Metrics,
     /// Gives out service account tokens.
     pub issuer: Issuer,
     /// Whose signature the server's certificate has, for pods that talk to it.
     pub authority_pem: String,
+    /// Where services get their addresses.
+    pub service_network: ServiceNetwork,
     pub gates: FeatureGates,
     /// Ends what would go on for ever when the server stops.
     pub closing: CancellationToken,

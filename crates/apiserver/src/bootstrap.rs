@@ -31,6 +31,12 @@ pub struct ServiceNetwork {
 #[error("{0:?} is no service network: write an IPv4 network of 8 to 29 bits, such as 10.96.0.0/16")]
 pub struct ServiceNetworkError(String);
 
+impl std::fmt::Display for ServiceNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.base, self.bits)
+    }
+}
+
 impl Default for ServiceNetwork {
     fn default() -> ServiceNetwork {
         ServiceNetwork { base: Ipv4Addr::new(10, 96, 0, 0), bits: 16 }
@@ -56,10 +62,20 @@ impl ServiceNetwork {
     pub fn first(self) -> IpAddr {
         Ipv4Addr::from(u32::from(self.base) + 1).into()
     }
+
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        u32::from(address) & !(u32::MAX >> self.bits) == u32::from(self.base)
+    }
+
+    /// The addresses that are given out: neither the network's own nor the first nor the last.
+    pub fn usable(self) -> (u32, u32) {
+        let base = u32::from(self.base);
+        (base + 2, base + (u32::MAX >> self.bits) - 1)
+    }
 }
 
 /// Makes whatever is missing.
-pub async fn ensure(api: &Api, network: &ServiceNetwork, address: SocketAddr) -> Result<(), Status> {
+pub async fn ensure(api: &Api, address: SocketAddr) -> Result<(), Status> {
     for name in NAMESPACES {
         let namespace = json!({ "metadata": { "name": name } });
         make(api, ("", "namespaces"), None, &namespace).await?;
@@ -84,7 +100,7 @@ pub async fn ensure(api: &Api, network: &ServiceNetwork, address: SocketAddr) ->
         let class = json!({ "metadata": { "name": name }, "value": value, "description": words });
         make(api, ("scheduling.k8s.io", "priorityclasses"), None, &class).await?;
     }
-    ensure_own_service(api, network, address).await
+    ensure_own_service(api, address).await
 }
 
 /// What every namespace has: clients wait for both before they do anything in it.
@@ -112,8 +128,8 @@ fn namespaces(api: &Api) -> Vec<String> {
 }
 
 /// The service `kubernetes`, behind which is this server.
-async fn ensure_own_service(api: &Api, network: &ServiceNetwork, address: SocketAddr) -> Result<(), Status> {
-    let first = network.first().to_string();
+async fn ensure_own_service(api: &Api, address: SocketAddr) -> Result<(), Status> {
+    let first = api.service_network.first().to_string();
     let labels = json!({ "component": "apiserver", "provider": "kubernetes" });
     let service = json!({
         "metadata": { "name": "kubernetes", "labels": labels },

@@ -43,7 +43,8 @@ pub async fn answer(api: &Arc<Api>, request: Request) -> Result<Answer, Status> 
             negotiate::output(&request.accept, Endpoint::Plain)?;
             openapi::answer(&api.kinds, &wanted, &request.query)
         }
-        Route::Metrics | Route::Unknown => Err(Status::unknown_path()),
+        Route::Metrics => crate::metrics::answer(api, &request.accept),
+        Route::Unknown => Err(Status::unknown_path()),
         Route::Root => Ok(discovery::root(api)),
     }
 }

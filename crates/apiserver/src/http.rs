@@ -6,10 +6,12 @@
 mod body;
 mod gate;
 pub mod limits;
+mod observed;
 mod respond;
 mod serve;
 
 pub use body::{AnswerBody, SentBody};
 pub use gate::{Gate, Peer};
+pub use observed::AdoptParent;
 pub use respond::{failure, success};
 pub use serve::serve;

@@ -21,9 +21,10 @@ mod pod_disruption_budget;
 mod priority_class;
 mod replica_set;
 mod secret;
-mod service;
+pub(crate) mod service;
 mod service_account;
 mod stateful_set;
+mod termination;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
@@ -58,4 +59,5 @@ pub const ALL: &[&dyn Served] = &[
     &Of::<event_v1::EventsV1>::NEW,
     &Of::<pod_disruption_budget::PodDisruptionBudgets>::NEW,
     &Of::<priority_class::PriorityClasses>::NEW,
+    &Of::<termination::Terminations>::NEW,
 ];

@@ -14,6 +14,7 @@
 //! | [`node_restriction`] | what a node may write |
 //! | [`path`] | what a URL asks for, and the verb of a request |
 //! | [`query`] | the parameters of a URL |
+//! | [`metrics`] | what is counted, and how it is shown |
 //! | [`openapi`] | the documents that describe all of this to clients |
 //! | [`options`] | the options of each verb, checked |
 //! | [`negotiate`] | formats of answers and bodies |
@@ -41,6 +42,7 @@ pub mod keys;
 pub mod kind;
 pub mod kinds;
 pub mod lookup;
+pub mod metrics;
 pub mod negotiate;
 pub mod node_restriction;
 pub mod openapi;
@@ -51,6 +53,7 @@ pub mod protobuf;
 pub mod query;
 pub mod secret;
 pub mod server;
+pub mod service_addresses;
 pub mod status;
 pub mod streaming;
 pub mod subresources;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use model::gates::FeatureGates;
 use store::etcd::EtcdOptions;
-use store::{BoxedStore, EmbeddedStore, EtcdStore, StoreError};
+use store::{BoxedStore, EmbeddedStore, EtcdStore, Measured, StoreError};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -22,9 +22,10 @@ use crate::certificates::{
     Authority, CertificateError, ClientSubject, Kubeconfig, ServingNames, TlsFiles, load_or_create_signing_key,
     load_or_issue, server_config,
 };
-use crate::http::{Gate, serve};
+use crate::http::{AdoptParent, Gate, serve};
 use crate::identity;
 use crate::kinds;
+use crate::metrics::Metrics;
 use crate::status::Status;
 use crate::streaming::{self, Forwarder};
 use crate::tokens::{Issuer, Verifier};
@@ -60,6 +61,8 @@ pub struct Settings {
     pub service_network: bootstrap::ServiceNetwork,
     pub gates: FeatureGates,
     pub upkeep: upkeep::Settings,
+    /// Makes the spans of requests part of the traces that clients began.
+    pub adopt_parent: AdoptParent,
 }
 
 /// Where objects are stored.
@@ -110,7 +113,8 @@ impl Running {
 /// Starts a server. When this returns, it is ready.
 pub async fn start(settings: Settings) -> Result<Running, StartError> {
     let now = Timestamp::now();
-    let store = open_store(&settings).await?;
+    let store_metrics = store::Metrics::default();
+    let store = open_store(&settings, &store_metrics).await?;
     let listener = TcpListener::bind(settings.listen)
         .await
         .map_err(|source| StartError::Listen { address: settings.listen, source })?;
@@ -131,16 +135,18 @@ pub async fn start(settings: Settings) -> Result<Running, StartError> {
         cache,
         kinds: Kinds::new(kinds::ALL),
         admission: Admission::default(),
+        metrics: Metrics::new(&store_metrics),
         issuer: Issuer { url: ISSUER.to_owned(), audiences: vec![ISSUER.to_owned()], max_seconds: None, key },
         authority_pem: authority.certificate_pem().to_owned(),
+        service_network: settings.service_network,
         gates: settings.gates,
         closing: CancellationToken::new(),
         clock: system_clock,
     });
     filled(&api).await?;
-    bootstrap::ensure(&api, &settings.service_network, address).await.map_err(StartError::Bootstrap)?;
+    bootstrap::ensure(&api, address).await.map_err(StartError::Bootstrap)?;
     let kubeconfig = write_kubeconfigs(&settings, &authority, address, now)?;
-    let gate = Arc::new(Gate::new(api.clone(), verifier, forwarder));
+    let gate = Arc::new(Gate::new(api.clone(), verifier, forwarder, settings.adopt_parent));
     let closing = api.closing.clone();
     Ok(Running {
         address,
@@ -165,15 +171,19 @@ fn forwarder(settings: &Settings, authority: &Authority, now: Timestamp) -> Resu
     Ok(Forwarder::new(options)?)
 }
 
-async fn open_store(settings: &Settings) -> Result<BoxedStore, StartError> {
+async fn open_store(settings: &Settings, metrics: &store::Metrics) -> Result<BoxedStore, StartError> {
     match &settings.store {
         StoreChoice::Embedded => {
             let directory = settings.data_dir.join(STORE);
-            let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open(&directory)).await;
+            let counted = metrics.clone();
+            let opened = tokio::task::spawn_blocking(move || EmbeddedStore::open_measured(&directory, &counted)).await;
             let failed = |error: tokio::task::JoinError| StoreError::Unavailable { reason: error.to_string() };
-            Ok(BoxedStore::new(opened.map_err(failed)??))
+            Ok(BoxedStore::new(Measured::new(opened.map_err(failed)??, metrics.clone())))
         }
-        StoreChoice::Etcd(options) => Ok(BoxedStore::new(EtcdStore::connect((**options).clone()).await?)),
+        StoreChoice::Etcd(options) => {
+            let store = EtcdStore::connect((**options).clone()).await?;
+            Ok(BoxedStore::new(Measured::new(store, metrics.clone())))
+        }
     }
 }
 

@@ -38,6 +38,7 @@ use crate::api::Api;
 use crate::call::Call;
 use crate::certificates::{CertificateError, KeyedCertificate};
 use crate::kind::Subresource;
+use crate::metrics::{Held, RequestLabels};
 use crate::status::Status;
 pub use body::{ProxyBody, StreamError};
 use connect::Agent;
@@ -129,9 +130,12 @@ impl Forwarder {
         if target.manner == Manner::Upgrade && !upgrade {
             return Err(Status::bad_request("Upgrade request required"));
         }
-        let room = Arc::clone(&self.room).try_acquire_owned();
-        let room =
-            room.map_err(|_| Status::too_many_requests("too many streams to nodes, please try again later", 1))?;
+        let permit = Arc::clone(&self.room).try_acquire_owned().map_err(|_| {
+            api.metrics.requests.stream_rejected();
+            Status::too_many_requests("too many streams to nodes, please try again later", 1)
+        })?;
+        let labels = RequestLabels::of_stream(call, subresource);
+        let room = Room { _permit: permit, _held: api.metrics.requests.enter_long_running(labels) };
         let agent = self.connect(&target).await?;
         // Logs are fetched, not passed through: agents do not speak WebSocket there, and what the client asked for is in
         // the query of the target.
@@ -161,7 +165,7 @@ impl Forwarder {
         target: Target,
         client: ClientSide,
         mut agent: Agent,
-        room: OwnedSemaphorePermit,
+        room: Room,
     ) -> Result<Response<ProxyBody>, Status> {
         let socket = match target.manner {
             Manner::Log => log_socket::LogSocket::asked_for(&client.headers)?,
@@ -199,7 +203,7 @@ impl Forwarder {
         target: Target,
         client: ClientSide,
         mut agent: Agent,
-        room: OwnedSemaphorePermit,
+        room: Room,
     ) -> Result<Response<ProxyBody>, Status> {
         let headers = headers::passed_on_with_upgrade(client.headers);
         let request = request(&target, client.method, headers, ProxyBody::no_request())?;
@@ -226,13 +230,19 @@ impl Forwarder {
     }
 }
 
+/// A stream's room among all streams, given back when dropped.
+struct Room {
+    _permit: OwnedSemaphorePermit,
+    _held: Held,
+}
+
 /// The two ends of an upgraded connection. Dropping it closes both.
 struct Both {
     client: OnUpgrade,
     node: OnUpgrade,
     /// Hands over the node's end, then ends.
     driver: AbortOnDropHandle<()>,
-    room: OwnedSemaphorePermit,
+    room: Room,
 }
 
 impl Both {

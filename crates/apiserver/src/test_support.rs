@@ -9,7 +9,7 @@ use lifecycle::moment::Moment;
 use model::gates::FeatureGates;
 use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
-use store::{BoxedStore, EmbeddedStore};
+use store::{BoxedStore, EmbeddedStore, Measured};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +22,11 @@ use crate::dispatch::{self, Request};
 use crate::identity::{AUTHENTICATED, MASTERS, User};
 use crate::kind::Scope;
 use crate::kinds;
+use crate::metrics::Metrics;
 use crate::negotiate::{Endpoint, output};
 use crate::query::Query;
 use crate::status::Status;
+use crate::tokens::{Issuer, SigningKey};
 
 /// When everything happens in tests.
 pub const NOW: Moment = Moment::from_millis(1_700_000_000_000);
@@ -43,10 +45,12 @@ impl Deref for TestApi {
     }
 }
 
-/// A server with the namespace `default` and its service account.
+/// A server with the namespace `default` and what every namespace has.
 pub async fn test_api() -> TestApi {
     let directory = TempDir::new().unwrap();
-    let store = BoxedStore::new(EmbeddedStore::open(directory.path()).unwrap());
+    let store_metrics = store::Metrics::default();
+    let store = EmbeddedStore::open_measured(directory.path(), &store_metrics).unwrap();
+    let store = BoxedStore::new(Measured::new(store, store_metrics.clone()));
     let cache = Arc::new(Cache::new(kinds::ALL));
     tokio::spawn(feed(cache.clone(), Arc::new(store.clone())));
     let api = Api {
@@ -54,6 +58,15 @@ pub async fn test_api() -> TestApi {
         cache,
         kinds: Kinds::new(kinds::ALL),
         admission: Admission { letters: || "abcde".to_owned(), ..Admission::default() },
+        metrics: Metrics::new(&store_metrics),
+        issuer: Issuer {
+            url: "https://test".to_owned(),
+            audiences: vec!["https://test".to_owned()],
+            max_seconds: None,
+            key: SigningKey::from_pkcs8(rcgen::KeyPair::generate().unwrap().serialized_der()).unwrap(),
+        },
+        authority_pem: "a certificate".to_owned(),
+        service_network: crate::bootstrap::ServiceNetwork::default(),
         gates: FeatureGates::default(),
         closing: CancellationToken::new(),
         clock: || NOW,
@@ -61,7 +74,6 @@ pub async fn test_api() -> TestApi {
     let api = TestApi { api: Arc::new(api), _directory: directory };
     api.catch_up().await.unwrap();
     api.create("/api/v1/namespaces", json!({"metadata": {"name": "default"}})).await;
-    api.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
     api
 }
 

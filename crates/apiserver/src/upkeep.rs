@@ -1,8 +1,10 @@
-//! What the server does by itself from time to time: forgets old history and old events, empties ending namespaces.
+//! What the server does by itself from time to time: forgets old history and old events, empties ending namespaces, gives
+//! unused addresses back.
 
 mod compaction;
 mod event_ttl;
 mod namespaces;
+mod taken;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +32,7 @@ pub async fn run(api: Arc<Api>, settings: Settings) {
         compaction::run(&api, settings.compact_after),
         event_ttl::run(&api, settings.event_ttl),
         namespaces::run(&api),
+        taken::run(&api),
     );
 }
 

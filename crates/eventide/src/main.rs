@@ -7,6 +7,7 @@ mod failure;
 mod logging;
 mod manifest_file;
 mod stop;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -17,11 +18,17 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    logging::start(&cli.global);
     let outcome = match &cli.command {
-        Command::Explain(arguments) => commands::explain::run(arguments, &cli.global),
+        // Starts its log itself: traces may go along with it, and they need a runtime.
         Command::Apiserver(arguments) => commands::apiserver::run(arguments, &cli.global),
-        Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Explain(arguments) => {
+            logging::start(&cli.global, None);
+            commands::explain::run(arguments, &cli.global)
+        }
+        Command::Completions(arguments) => {
+            logging::start(&cli.global, None);
+            commands::completions::run(arguments)
+        }
     };
     match outcome {
         Ok(code) => code,

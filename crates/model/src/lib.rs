@@ -15,5 +15,6 @@ pub mod qos;
 pub mod quantity;
 pub mod selector;
 pub mod signal;
+pub mod termination;
 pub mod text;
 pub mod validation;

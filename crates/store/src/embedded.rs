@@ -21,7 +21,9 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use crate::limits::{MAX_QUEUED_CHANGES, MAX_QUEUED_KIB, MAX_VALUE_BYTES};
-use crate::{Change, CommitError, Committed, Entry, Key, Page, Prefix, RangeRequest, Revision, Store, StoreError};
+use crate::{
+    Change, CommitError, Committed, Entry, Key, Metrics, Page, Prefix, RangeRequest, Revision, Store, StoreError,
+};
 use committer::{Committer, Request};
 use engine::{Engine, Failure};
 use lock::DirectoryLock;
@@ -53,6 +55,11 @@ impl EmbeddedStore {
     ///
     /// [`StoreError::Locked`] while another server uses the directory; [`StoreError::Corrupt`] if the file is damaged.
     pub fn open(directory: &Path) -> Result<EmbeddedStore, StoreError> {
+        EmbeddedStore::open_measured(directory, &Metrics::default())
+    }
+
+    /// The same, counting into `metrics` how many changes share a sync.
+    pub fn open_measured(directory: &Path, metrics: &Metrics) -> Result<EmbeddedStore, StoreError> {
         let unavailable = |reason: String| StoreError::Unavailable { reason };
         make_private(directory).map_err(|error| unavailable(format!("{}: {error}", directory.display())))?;
         let lock = DirectoryLock::take(directory)?;
@@ -61,7 +68,13 @@ impl EmbeddedStore {
         let recent = Arc::new(Recent::new());
         let (announcements, announced) = watch::channel(newest);
         let (queue, requests) = mpsc::channel(MAX_QUEUED_CHANGES);
-        let committer = Committer { engine: engine.clone(), recent: recent.clone(), announcements, queue: requests };
+        let committer = Committer {
+            engine: engine.clone(),
+            recent: recent.clone(),
+            announcements,
+            queue: requests,
+            metrics: metrics.clone(),
+        };
         let committer = thread::Builder::new()
             .name("store-committer".to_owned())
             .spawn(move || committer.run())

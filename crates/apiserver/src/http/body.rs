@@ -26,8 +26,14 @@ pub enum AnswerBody {
 
 /// What goes out on a connection: an answer of ours, or what a node sends.
 pub enum SentBody {
-    Ours(AnswerBody),
+    Ours(Box<AnswerBody>),
     FromNode(ProxyBody),
+}
+
+impl SentBody {
+    pub fn ours(body: AnswerBody) -> SentBody {
+        SentBody::Ours(Box::new(body))
+    }
 }
 
 impl Body for SentBody {
@@ -36,7 +42,7 @@ impl Body for SentBody {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
         match self.get_mut() {
-            SentBody::Ours(body) => Pin::new(body).poll_frame(context).map_err(|never| match never {}),
+            SentBody::Ours(body) => Pin::new(&mut **body).poll_frame(context).map_err(|never| match never {}),
             SentBody::FromNode(body) => Pin::new(body).poll_frame(context),
         }
     }

@@ -1,7 +1,7 @@
 //! What every request passes before anything is done for it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request as HttpRequest, Response, header};
@@ -10,9 +10,11 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use model::selector::Fields;
 use rustls_pki_types::CertificateDer;
+use tracing::Instrument as _;
 
 use super::body::SentBody;
 use super::limits::{MAX_READS, MAX_WRITES, Pool, Room};
+use super::observed::{AdoptParent, Observed};
 use super::respond;
 use crate::api::Api;
 use crate::authenticate::{Credentials, authenticate};
@@ -20,6 +22,7 @@ use crate::authorize::{Attributes, Decision, Resource, Target, authorize, forbid
 use crate::call::Call;
 use crate::dispatch::{self, Request};
 use crate::identity::User;
+use crate::metrics::{Held, RequestKind};
 use crate::negotiate::{self, Encoding, Layout, Output, Shape};
 use crate::path::{self, Route, Verb};
 use crate::query::Query;
@@ -50,11 +53,13 @@ pub struct Gate {
     forwarder: Forwarder,
     reads: Arc<Pool>,
     writes: Arc<Pool>,
+    adopt_parent: AdoptParent,
 }
 
 impl Gate {
-    pub fn new(api: Arc<Api>, verifier: Verifier, forwarder: Forwarder) -> Gate {
-        Gate { api, verifier, forwarder, reads: Pool::new(MAX_READS), writes: Pool::new(MAX_WRITES) }
+    pub fn new(api: Arc<Api>, verifier: Verifier, forwarder: Forwarder, adopt_parent: AdoptParent) -> Gate {
+        let (reads, writes) = (Pool::new(MAX_READS), Pool::new(MAX_WRITES));
+        Gate { api, verifier, forwarder, reads, writes, adopt_parent }
     }
 
     pub fn api(&self) -> &Arc<Api> {
@@ -63,32 +68,31 @@ impl Gate {
 
     /// Answers one request, whatever it is.
     pub async fn handle(&self, peer: &Peer, request: HttpRequest<Incoming>) -> Response<SentBody> {
-        let began = Instant::now();
-        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let route = path::parse(request.uri().path());
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let observed = Observed::begin(&self.api, request.method(), request.uri(), route.as_ref().ok(), &query);
+        (self.adopt_parent)(&observed.span, request.headers());
+        let user = self.user(peer, request.headers());
+        let user_name = user.as_ref().map(|user| user.name.clone()).unwrap_or_default();
         let encoding = negotiate::encoding(text(request.headers(), header::ACCEPT_ENCODING));
-        let response = match self.answer(peer, request, encoding).await {
+        let answered = async { self.answer(user?, &route?, query, request, encoding).await };
+        let response = match answered.instrument(observed.span.clone()).await {
             Ok(response) => response,
-            Err(status) => respond::failure(&status).map(SentBody::Ours),
+            Err(status) => respond::failure(&status).map(SentBody::ours),
         };
-        tracing::debug!(
-            verb = %method,
-            path = uri.path(),
-            code = response.status().as_u16(),
-            micros = began.elapsed().as_micros(),
-            "request"
-        );
+        observed.end(&self.api, &user_name, response.status());
         response
     }
 
     async fn answer(
         &self,
-        peer: &Peer,
+        user: User,
+        route: &Route,
+        query: Query,
         request: HttpRequest<Incoming>,
         encoding: Encoding,
     ) -> Result<Response<SentBody>, Status> {
-        let user = self.user(peer, request.headers())?;
-        let query = Query::parse(request.uri().query().unwrap_or_default());
-        let waits = self.authorized(&user, request.method(), request.uri().path(), &query)?;
+        let waits = self.authorized(&user, request.method(), request.uri().path(), route, &query)?;
         let _room = match waits {
             Waits::OnNode => return self.stream(user, query, request).await,
             Waits::Long => None,
@@ -109,7 +113,7 @@ impl Gate {
         let answered = tokio::time::timeout(ANSWER_WITHIN, dispatch::answer(&self.api, request)).await;
         let late = || Status::timeout("request did not complete within the allotted timeout", 1);
         let response = respond::success(answered.unwrap_or_else(|_| Err(late()))?, encoding);
-        Ok(respond::unless_known(response, &parts.headers).map(SentBody::Ours))
+        Ok(respond::unless_known(response, &parts.headers).map(SentBody::ours))
     }
 
     /// Passes a request on to the node that can answer it.
@@ -163,11 +167,17 @@ impl Gate {
     }
 
     /// Refuses what the user may not do, and says whether the answer will take as long as the client wants.
-    fn authorized(&self, user: &User, method: &Method, raw: &str, query: &Query) -> Result<Waits, Status> {
-        let route = path::parse(raw)?;
+    fn authorized(
+        &self,
+        user: &User,
+        method: &Method,
+        raw: &str,
+        route: &Route,
+        query: &Query,
+    ) -> Result<Waits, Status> {
         let method_name = method.as_str().to_ascii_lowercase();
         let fields = query.first("fieldSelector").and_then(|text| Fields::parse(text).ok());
-        let (attributes, waits) = match &route {
+        let (attributes, waits) = match route {
             Route::Resource(path) => {
                 let verb = path.verb(method.as_str(), query)?;
                 let waits = match path.subresource.as_deref() {
@@ -192,9 +202,15 @@ impl Gate {
         }
     }
 
-    fn room(&self, user: &User, method: &Method) -> Result<Room, Status> {
-        let pool = if matches!(*method, Method::GET | Method::HEAD) { &self.reads } else { &self.writes };
-        pool.enter(&user.name)
+    fn room(&self, user: &User, method: &Method) -> Result<(Room, Held), Status> {
+        let kind = RequestKind::of(method);
+        let pool = match kind {
+            RequestKind::ReadOnly => &self.reads,
+            RequestKind::Mutating => &self.writes,
+        };
+        let requests = &self.api.metrics.requests;
+        let room = pool.enter(&user.name).inspect_err(|_| requests.rejected(kind))?;
+        Ok((room, requests.enter(kind)))
     }
 }
 

@@ -60,8 +60,14 @@ async fn connection(stream: TcpStream, acceptor: TlsAcceptor, gate: Arc<Gate>, c
     let _ = stream.set_nodelay(true);
     let stream = match tokio::time::timeout(HANDSHAKE_WITHIN, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
-        Err(_) => return tracing::debug!("TLS handshake took too long"),
+        Ok(Err(error)) => {
+            gate.api().metrics.tls_handshake_errors.inc();
+            return tracing::debug!(%error, "TLS handshake failed");
+        }
+        Err(_) => {
+            gate.api().metrics.tls_handshake_errors.inc();
+            return tracing::debug!("TLS handshake took too long");
+        }
     };
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
     let peer = Arc::new(Peer { certificate: certificate.map(|certificate| certificate.clone().into_owned()) });

@@ -16,6 +16,8 @@ use lifecycle::moment::Moment;
 use model::defaults::fill;
 use model::field::Errors;
 
+pub(crate) use prepare::keep_allocated;
+
 use crate::kind::{DeleteAnswer, Facts, Kind, NameRule, Part, Scene, SelectableFields, Subresource, UpdateRule};
 use crate::table::{Column, Row, age_cell, labels_cell, name_cell, or_none};
 
@@ -89,7 +91,7 @@ impl Kind for Services {
         new.status.clone_from(&old.status);
         let (new_spec, no_spec) = (new.spec.get_or_insert_default(), ServiceSpec::default());
         let old_spec = old.spec.as_ref().unwrap_or(&no_spec);
-        prepare::keep_allocated(new_spec, old_spec);
+        keep_allocated(new_spec, old_spec);
         prepare::drop_what_another_type_needed(new_spec, old_spec);
         if type_of(new_spec) != "LoadBalancer" {
             new.status.get_or_insert_default().load_balancer = None;

@@ -92,15 +92,20 @@ fn an_answer_is_indented_on_request() {
 }
 
 #[test]
-fn bodies_are_json_or_yaml_or_protobuf_and_json_when_nothing_is_said() {
+fn bodies_are_json_or_yaml_and_json_when_nothing_is_said() {
     assert_eq!(body(""), Ok(BodyFormat::Json));
     assert_eq!(body("application/json; charset=utf-8"), Ok(BodyFormat::Json));
     assert_eq!(body("Application/YAML"), Ok(BodyFormat::Yaml));
-    assert_eq!(body("application/vnd.kubernetes.protobuf"), Ok(BodyFormat::Protobuf));
     for unknown in ["application/cbor", "text/plain", ";", "application/x-www-form-urlencoded"] {
         assert_eq!(body(unknown), Err(NegotiateError::UnknownBody), "{unknown}");
     }
     assert_eq!(Status::from(NegotiateError::UnknownBody).code, 415);
+}
+
+#[test]
+fn a_body_may_be_protobuf_but_a_patch_may_not() {
+    let protobuf = "application/vnd.kubernetes.protobuf";
+    assert_eq!((body(protobuf), patch(protobuf)), (Ok(BodyFormat::Protobuf), Err(NegotiateError::UnknownPatch)));
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn assert_describes(schemas: &Value, facts: &Facts) {
     let entry = own_entry(facts);
     let named = schemas.as_object().unwrap().iter().find(|(name, schema)| {
         let kinds = schema["x-kubernetes-group-version-kind"].as_array();
-        name.starts_with("io.k8s.api.") && kinds.is_some_and(|kinds| kinds.contains(&entry))
+        ["io.k8s.api.", "dev.eventide."].iter().any(|own| name.starts_with(own))
+            && kinds.is_some_and(|kinds| kinds.contains(&entry))
     });
     let (name, schema) = named.unwrap_or_else(|| panic!("no schema for {entry}"));
     assert!(name.ends_with(&format!(".{}.{}", facts.version, facts.kind)), "{name}");

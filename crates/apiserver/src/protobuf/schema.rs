@@ -163,3 +163,29 @@ fn kind(described: &Described, ids: &HashMap<String, MessageId>) -> Kind {
         other => panic!("no kind of object has a field of type {other:?}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn names<'a>(schema: &'a Schema, message: &'a Message, found: &mut Vec<&'a str>) {
+        for field in message.fields.values() {
+            match field.shape {
+                Shape::Inline(id) => names(schema, schema.message(id), found),
+                Shape::Value | Shape::NonZero | Shape::List | Shape::Map => found.push(&field.name),
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_fields_of_an_object_have_the_same_name() {
+        for message in &SCHEMA.messages {
+            let mut found = Vec::new();
+            names(&SCHEMA, message, &mut found);
+            let distinct: HashSet<&str> = found.iter().copied().collect();
+            assert_eq!(distinct.len(), found.len(), "{found:?}");
+        }
+    }
+}

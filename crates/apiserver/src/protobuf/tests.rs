@@ -56,8 +56,9 @@ fn what_go_writes_is_read_as_what_go_says_in_json() {
 }
 
 #[test]
-fn every_kind_that_is_served_has_a_message() {
-    for kind in crate::kinds::ALL {
+fn every_kind_that_is_served_has_a_message_except_our_own() {
+    // What upstream treats as a custom resource has no protobuf encoding.
+    for kind in crate::kinds::ALL.iter().filter(|kind| kind.facts().group != model::termination::GROUP) {
         let facts = kind.facts();
         let empty = read(&body(&facts.api_version(), facts.kind, &[]), &Limits::DEFAULT);
         assert_eq!(empty, Ok(json!({"apiVersion": facts.api_version(), "kind": facts.kind})));

@@ -8,11 +8,10 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use thiserror::Error;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::RequestBody;
+use super::{RequestBody, Room};
 
 /// Why a body ended before its end. The client is to see that something is missing.
 #[derive(Debug, Error)]
@@ -31,7 +30,7 @@ struct FromNode {
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Closes the connection when the client has gone.
     _driver: AbortOnDropHandle<()>,
-    _room: OwnedSemaphorePermit,
+    _room: Room,
 }
 
 impl ProxyBody {
@@ -42,7 +41,7 @@ impl ProxyBody {
     pub(super) fn from_node(
         incoming: Incoming,
         driver: AbortOnDropHandle<()>,
-        room: OwnedSemaphorePermit,
+        room: Room,
         closing: CancellationToken,
     ) -> ProxyBody {
         let closing = Box::pin(closing.cancelled_owned());

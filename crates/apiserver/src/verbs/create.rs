@@ -53,6 +53,7 @@ impl Api {
         }
         let review = Review { call, operation: Operation::Create, subresource: None, options: options.dry_run };
         warnings.extend(self.admission.mutate(self, &review, &mut object, None).await?);
+        self.assign_addresses(&mut *object, None, options.dry_run).await?;
         let scene = self.scene();
         fill_metadata(object.meta_mut(), scene.now);
         let generated = object.name().is_empty();

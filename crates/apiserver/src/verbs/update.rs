@@ -134,6 +134,9 @@ impl Api {
         if reviewed == Reviewed::NotYet {
             warnings.extend(self.admission.mutate(self, &review, &mut object, Some(old)).await?);
         }
+        if part.is_none() {
+            self.assign_addresses(&mut *object, Some(old), dry_run).await?;
+        }
         let scene = self.scene();
         prepare(call, part, &mut *object, old, &scene)?;
         warnings.extend(call.kind.warnings(&*object, Some(old)));

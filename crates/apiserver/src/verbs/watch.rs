@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use prometheus_client::metrics::counter::Counter;
 use rand::RngExt as _;
 use store::Revision;
 use tokio::sync::watch::Receiver;
@@ -19,6 +20,7 @@ use crate::answer::{Answer, Payload};
 use crate::api::{Api, stored};
 use crate::cache::{Change, Happened, Item, Overtaken};
 use crate::call::Call;
+use crate::metrics::{Held, RequestLabels};
 use crate::options::{Bookmarks, InitialEvents, ResourceVersion, WatchOptions, parse_watch};
 use crate::status::Status;
 use events::Teller;
@@ -63,6 +65,9 @@ pub struct Watching {
     next_bookmark: Instant,
     ends: Instant,
     over: bool,
+    /// Counts what is sent.
+    events: Counter,
+    _held: Held,
 }
 
 impl Watching {
@@ -90,6 +95,8 @@ impl Watching {
         let now = Instant::now();
         let seconds = options.timeout_seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|s| *s > 0);
         let seconds = seconds.unwrap_or_else(|| rand::rng().random_range(DEFAULT_SECONDS..2 * DEFAULT_SECONDS));
+        let events = api.metrics.watch_events(call.kind.facts());
+        let held = api.metrics.requests.enter_long_running(RequestLabels::of_watch(call));
         Ok(Watching {
             api,
             teller,
@@ -103,6 +110,8 @@ impl Watching {
             next_bookmark: now + BOOKMARK_EVERY,
             ends: now + Duration::from_secs(seconds),
             over: false,
+            events,
+            _held: held,
         })
     }
 
@@ -142,6 +151,7 @@ impl Watching {
         let mut chunk = Vec::new();
         for item in self.initial.by_ref() {
             self.teller.tell(Happened::Added, &item, &mut chunk);
+            self.events.inc();
             if chunk.len() >= CHUNK_BYTES {
                 return Some(chunk.into());
             }
@@ -176,12 +186,15 @@ impl Watching {
         let first = told.next()?;
         let Some(second) = told.next() else {
             // One event is the rule: it is sent as it lies in the cache.
+            self.events.inc();
             return Some(self.teller.single(&first));
         };
-        let mut chunk = Vec::new();
+        let (mut chunk, mut count) = (Vec::new(), 0);
         for told in [first, second].into_iter().chain(told) {
             self.teller.tell_change(&told, &mut chunk);
+            count += 1;
         }
+        self.events.inc_by(count);
         Some(chunk.into())
     }
 

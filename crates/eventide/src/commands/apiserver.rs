@@ -18,6 +18,8 @@ use store::etcd::{ClientCertificate, EtcdOptions, EtcdTls};
 use crate::cli::Global;
 use crate::data_dir;
 use crate::failure::Failure;
+use crate::logging;
+use crate::traces::{self, Endpoint, Traces};
 
 /// Serve the Kubernetes API: objects, watches, admission, tokens
 ///
@@ -75,13 +77,27 @@ pub struct Arguments {
     /// Seconds for which events are kept
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
     event_ttl_seconds: u64,
+    /// Send a span per request to an OTLP collector (gRPC, without TLS)
+    #[arg(long, value_name = "http://HOST:PORT")]
+    tracing_endpoint: Option<Endpoint>,
 }
+
+/// What traces call this part of the system.
+const SERVICE: &str = "eventide-apiserver";
 
 /// Runs until the process is told to stop.
 pub fn run(arguments: &Arguments, global: &Global) -> anyhow::Result<ExitCode> {
-    let settings = settings(arguments, global)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start threads")?;
-    runtime.block_on(serve(settings))
+    runtime.block_on(async {
+        let traces =
+            arguments.tracing_endpoint.as_ref().map(|endpoint| Traces::start(endpoint, SERVICE)).transpose()?;
+        logging::start(global, traces.as_ref().map(Traces::layer));
+        let outcome = serve(settings(arguments, global)?).await;
+        if let Some(traces) = traces {
+            traces.stop().await;
+        }
+        outcome
+    })
 }
 
 async fn serve(settings: Settings) -> anyhow::Result<ExitCode> {
@@ -119,6 +135,7 @@ fn settings(arguments: &Arguments, global: &Global) -> anyhow::Result<Settings> 
             compact_after: Duration::from_secs(arguments.compaction_seconds),
             event_ttl: Duration::from_secs(arguments.event_ttl_seconds),
         },
+        adopt_parent: traces::adopt_parent,
     })
 }
 

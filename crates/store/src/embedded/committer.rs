@@ -9,7 +9,7 @@ use super::apply::{Applied, Batch, Forgotten};
 use super::engine::{Ending, Engine, Failure, WriteFailure};
 use super::recent::{Announcements, Recent};
 use crate::limits::{MAX_BATCH_BYTES, MAX_BATCH_CHANGES};
-use crate::{Change, CommitError, Committed, Event, Revision, StoreError};
+use crate::{Change, CommitError, Committed, Event, Metrics, Revision, StoreError};
 
 /// What callers ask of the committer.
 pub enum Request {
@@ -30,6 +30,7 @@ pub struct Committer {
     pub recent: Arc<Recent>,
     pub announcements: Announcements,
     pub queue: mpsc::Receiver<Request>,
+    pub metrics: Metrics,
 }
 
 /// What one batch did, in the order of its requests.
@@ -77,6 +78,10 @@ impl Committer {
     }
 
     fn commit(&self, batch: Vec<Request>) -> Forgotten {
+        // A batch without requests only goes on with a compaction.
+        if !batch.is_empty() {
+            self.metrics.batch_changes.observe(batch.len() as f64);
+        }
         if self.engine.disk.reserve().is_err() {
             refuse(batch, &StoreError::NoSpace);
             return Forgotten::Everything;

@@ -1,13 +1,17 @@
 //! Asking one webhook one question, and what becomes of the change when it does not answer.
 
+use std::time::Instant;
+
 use serde_json::Value;
+use tracing::Instrument as _;
 
 use super::client::{self, Target};
 use super::hook::{DryRuns, FailurePolicy, Form, Hook};
 use super::subject::Subject;
-use super::verdict::{Verdict, read_review};
+use super::verdict::{Ruling, Verdict, read_review};
 use crate::admission::match_conditions::NOT_EVALUATED;
 use crate::api::Api;
+use crate::metrics::Asked;
 use crate::options::DryRun;
 use crate::status::Status;
 use model::field::go_quoted;
@@ -24,10 +28,20 @@ pub async fn ask(
         let name = go_quoted(&hook.name);
         return Err(Status::bad_request(format!("admission webhook {name} does not support dry run")));
     }
-    match answer(api, hook, subject, form, objects).await {
+    let (began, asked) =
+        (Instant::now(), Asked { name: &hook.name, sort: hook.sort.as_str(), operation: subject.operation() });
+    let span = tracing::info_span!("admission.webhook", webhook = asked.name, sort = asked.sort, asked.operation);
+    let result = match answer(api, hook, subject, form, objects).instrument(span).await {
         Ok(verdict) => Ok(Some(verdict)),
         Err(why) => unanswered(hook, &why).map(|()| None),
+    };
+    match &result {
+        Err(_) | Ok(Some(Verdict { ruling: Ruling::Denied(_), .. })) => {
+            api.metrics.webhooks.refused(asked, began.elapsed());
+        }
+        Ok(_) => api.metrics.webhooks.passed(asked, began.elapsed()),
     }
+    result
 }
 
 async fn answer(

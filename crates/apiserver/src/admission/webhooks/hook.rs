@@ -26,6 +26,7 @@ const TIMEOUT_SECONDS_MAX: i32 = 30;
 /// A webhook.
 pub struct Hook {
     pub name: String,
+    pub sort: Sort,
     pub client: WebhookClientConfig,
     pub trust: Result<Arc<ClientConfig>, CallError>,
     pub failure: FailurePolicy,
@@ -38,6 +39,23 @@ pub struct Hook {
     matching: Matching,
     namespaces: Labels,
     objects: Labels,
+}
+
+/// What the webhook may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Mutating,
+    Validating,
+}
+
+impl Sort {
+    /// As upstream's metrics name it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Sort::Mutating => "admit",
+            Sort::Validating => "validating",
+        }
+    }
 }
 
 /// What happens when the webhook does not answer as it should.
@@ -112,14 +130,14 @@ impl Hook {
     pub fn mutating(hook: MutatingWebhook) -> Hook {
         let again = hook.reinvocation_policy.as_deref() == Some("IfNeeded");
         let reinvocation = if again { Reinvocation::IfNeeded } else { Reinvocation::Never };
-        Hook { reinvocation, ..Hook::new(settings!(hook)) }
+        Hook { reinvocation, ..Hook::new(settings!(hook), Sort::Mutating) }
     }
 
     pub fn validating(hook: ValidatingWebhook) -> Hook {
-        Hook::new(settings!(hook))
+        Hook::new(settings!(hook), Sort::Validating)
     }
 
-    fn new(said: Settings) -> Hook {
+    fn new(said: Settings, sort: Sort) -> Hook {
         let bundle = said.client.ca_bundle.as_ref().map(|bundle| bundle.0.as_slice()).unwrap_or_default();
         let seconds = said.timeout_seconds.unwrap_or(TIMEOUT_SECONDS).clamp(1, TIMEOUT_SECONDS_MAX);
         let ignores = said.failure_policy.as_deref() == Some("Ignore");
@@ -140,6 +158,7 @@ impl Hook {
             namespaces: selector(said.namespace_selector.as_ref()),
             objects: selector(said.object_selector.as_ref()),
             name: said.name,
+            sort,
             client: said.client,
         }
     }

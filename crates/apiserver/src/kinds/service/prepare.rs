@@ -42,7 +42,7 @@ fn list_the_one_address(spec: &mut ServiceSpec) {
 }
 
 /// What was given out stays with the service where an update leaves it out.
-pub(super) fn keep_allocated(new: &mut ServiceSpec, old: &ServiceSpec) {
+pub(crate) fn keep_allocated(new: &mut ServiceSpec, old: &ServiceSpec) {
     if has_cluster_ip(new) && has_cluster_ip(old) {
         if new.cluster_ip.as_deref().unwrap_or_default().is_empty() {
             new.cluster_ip.clone_from(&old.cluster_ip);

@@ -32,6 +32,7 @@ use crate::certificates::{
 };
 use crate::identity::User;
 use crate::kinds::ALL;
+use crate::metrics::Metrics;
 use crate::negotiate::{self, Endpoint};
 use crate::path::{self, ResourcePath, Route};
 use crate::query::Query;
@@ -131,8 +132,10 @@ fn api(directory: &TempDir) -> Api {
         cache: Arc::new(Cache::new(ALL)),
         kinds: Kinds::new(ALL),
         admission: Admission::default(),
+        metrics: Metrics::new(&store::Metrics::default()),
         issuer: Issuer { url: String::new(), audiences: Vec::new(), max_seconds: None, key },
         authority_pem: String::new(),
+        service_network: crate::bootstrap::ServiceNetwork::default(),
         gates: model::gates::FeatureGates::default(),
         closing: CancellationToken::new(),
         clock: crate::verbs::system_clock,

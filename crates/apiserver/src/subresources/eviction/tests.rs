@@ -233,7 +233,6 @@ async fn nothing_is_evicted_in_a_namespace_that_ends() {
     let api = with_pod(ready("True")).await;
     let ending = "/api/v1/namespaces/ending";
     api.create("/api/v1/namespaces", json!({"metadata": {"name": "ending"}})).await;
-    api.create(&format!("{ending}/serviceaccounts"), json!({"metadata": {"name": "default"}})).await;
     api.create(&format!("{ending}/pods"), pod("web")).await;
     api.send(Method::DELETE, ending, None).await.unwrap();
     let path = format!("{ending}/pods/web/eviction");

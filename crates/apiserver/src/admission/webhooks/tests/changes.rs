@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::server::{Behaviour, Server};
 use super::{MUTATING, VALIDATING, allow, configure, hook};
 use crate::admission::{Body, Operation, Review};
+use crate::answer::Payload;
 use crate::kind::Subresource;
 use crate::options::DryRun;
 use crate::status::Status;
@@ -55,6 +56,27 @@ async fn a_denial_stops_the_change() {
         let refused = refusal(&api, MAPS, map("a")).await;
         assert_eq!(refused.code, 403);
         assert_eq!(refused.message, "admission webhook \"h.example.com\" denied the request: not on a Friday");
+    }
+}
+
+#[tokio::test]
+async fn what_webhooks_answer_is_counted() {
+    let api = test_api().await;
+    let denies = Server::local(Behaviour::Respond(json!({"allowed": false}))).await;
+    let allows = Server::local(Behaviour::Respond(json!({"allowed": true}))).await;
+    configure(&api, MUTATING, "a", vec![hook(&allows, "configmaps", json!({}))]).await;
+    configure(&api, VALIDATING, "d", vec![hook(&denies, "configmaps", json!({}))]).await;
+    refusal(&api, MAPS, map("a")).await;
+    refusal(&api, MAPS, map("b")).await;
+    let scraped = api.send(Method::GET, "/metrics", None).await.ok().unwrap();
+    let Payload::Text(text) = scraped.payload else { panic!("metrics are text") };
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    for (sort, rejected) in [("admit", false), ("validating", true)] {
+        let labels = format!(r#"{{name="h.example.com",type="{sort}",operation="CREATE",rejected="{rejected}"}} 2"#);
+        for name in ["request_total", "admission_duration_seconds_count"] {
+            let line = format!("apiserver_admission_webhook_{name}{labels}");
+            assert!(text.lines().any(|shown| shown == line), "{line} is not in\n{text}");
+        }
     }
 }
 

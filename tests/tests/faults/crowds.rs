@@ -60,8 +60,9 @@ async fn write(client: Client, writer: usize, filling: String) {
     let name = format!("w{writer}");
     client.post(CONFIG_MAPS, &config_map(&name, &filling)).await.unwrap().object();
     for change in 1..CHANGES / WRITERS {
-        let patch = json!({"data": {"change": change.to_string()}});
-        client.patch(&format!("{CONFIG_MAPS}/{name}"), &patch).await.unwrap().object();
+        let changed = json!({"metadata": {"name": name}, "data": {"change": change.to_string(), "filling": filling}});
+        let answer = client.put(&format!("{CONFIG_MAPS}/{name}"), &changed).await.unwrap();
+        assert_eq!(answer.code, 200);
     }
 }
 

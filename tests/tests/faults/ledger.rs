@@ -93,7 +93,7 @@ impl Writer {
             }
         };
         let wanted = if gone { State::Absent } else { State::Holds { value, version: 0 } };
-        assert!(same(after, before) || without_version(after) == wanted, "{name}: {before:?}, then {after:?}");
+        assert!(after == before || without_version(after) == wanted, "{name}: {before:?}, then {after:?}");
         self.note(&name, before, after);
         self.states[object] = after;
     }
@@ -142,17 +142,13 @@ impl Writer {
 
     fn note(&mut self, name: &str, before: State, after: State) {
         match after {
-            _ if same(after, before) => {}
+            _ if after == before => {}
             State::Holds { value, version } => {
                 assert!(self.books.written.insert(version, (name.to_owned(), value)).is_none(), "{version} twice");
             }
             State::Absent => *self.books.deleted.entry(name.to_owned()).or_default() += 1,
         }
     }
-}
-
-fn same(one: State, other: State) -> bool {
-    one == other
 }
 
 fn without_version(state: State) -> State {

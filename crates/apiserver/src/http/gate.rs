@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request as HttpRequest, Response, header};
+use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use model::selector::Fields;
@@ -98,9 +99,7 @@ impl Gate {
             Waits::No => Some(self.room(&user, request.method())?),
         };
         let (parts, body) = request.into_parts();
-        let body = tokio::time::timeout(BODY_WITHIN, read(body)).await;
-        let body =
-            body.unwrap_or_else(|_| Err(Status::timeout("the body of the request did not arrive in time", 1)))?;
+        let body = read(body).await?;
         let request = Request {
             path: parts.uri.path().to_owned(),
             query,
@@ -225,17 +224,51 @@ enum Waits {
     OnNode,
 }
 
-async fn read(body: Incoming) -> Result<Bytes, Status> {
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
+/// Reads a body that is neither too large nor too slow.
+async fn read<B>(body: B) -> Result<Bytes, Status>
+where
+    B: Body<Data = Bytes>,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let collected = tokio::time::timeout(BODY_WITHIN, Limited::new(body, MAX_BODY_BYTES).collect()).await;
+    match collected {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
             Err(Status::request_entity_too_large(&format!("limit is {MAX_BODY_BYTES}")))
         }
-        Err(error) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+        Ok(Err(error)) => Err(Status::bad_request(format!("the body of the request could not be read: {error}"))),
+        Err(_) => Err(Status::timeout("the body of the request did not arrive in time", 1)),
     }
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> &str {
     let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if value.len() > MAX_HEADER_BYTES { "" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{StreamExt as _, stream};
+    use http_body::Frame;
+    use http_body_util::{Full, StreamBody};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_ends_is_given_up_in_time() {
+        let began = tokio::time::Instant::now();
+        let first = stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"{")))]);
+        let refused = read(StreamBody::new(first.chain(stream::pending()))).await.err().unwrap();
+        assert_eq!((refused.code, refused.retry_after_seconds()), (504, Some(1)));
+        assert_eq!(began.elapsed(), BODY_WITHIN);
+    }
+
+    #[tokio::test]
+    async fn a_body_may_have_the_greatest_size_and_no_more() {
+        let body = |bytes: usize| read(Full::new(Bytes::from(vec![b' '; bytes])));
+        assert_eq!(body(MAX_BODY_BYTES).await.ok().unwrap().len(), MAX_BODY_BYTES);
+        assert_eq!(body(MAX_BODY_BYTES + 1).await.err().unwrap().code, 413);
+    }
 }

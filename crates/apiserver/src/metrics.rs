@@ -1,7 +1,7 @@
 //! What is counted about the server, and how it is shown to those who scrape it.
 //!
 //! Names are upstream's where upstream counts the same. Every label value comes from a table of ours or from the
-//! configuration, never from what a client sent: what is not known is `other`. Recording allocates nothing.
+//! configuration, never from what a client sent: what is not known is `other`. Recording a request allocates next to nothing.
 
 mod exposition;
 mod process;

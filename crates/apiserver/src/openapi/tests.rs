@@ -1,3 +1,5 @@
+//! The documents describe every kind that is served, and nothing in them leads nowhere.
+
 use std::collections::BTreeSet;
 
 use super::*;

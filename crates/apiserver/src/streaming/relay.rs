@@ -85,7 +85,7 @@ mod tests {
         node.read_to_end(&mut heard).await.unwrap();
         assert_eq!(heard, b"that was all");
         for _ in 0..3 {
-            tokio::time::sleep(HALF_CLOSED_SILENCE.mul_f64(0.9)).await;
+            tokio::time::advance(HALF_CLOSED_SILENCE.mul_f64(0.9)).await;
             node.write_all(b"still here").await.unwrap();
         }
         drop(node);

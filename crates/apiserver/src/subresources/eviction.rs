@@ -6,8 +6,6 @@
 
 mod budget;
 mod request;
-#[cfg(test)]
-mod tests;
 
 use std::time::Duration;
 
@@ -200,3 +198,6 @@ fn too_many_budgets() -> Answer {
     let failure = Status { outcome: Told::Failure, message: message.to_owned(), code: 500, ..Status::success(None) };
     Answer::json(201, failure.to_json())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,5 @@
+//! What budgets say to an eviction, rule by rule.
+
 use model::patch::{PatchKind, apply};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Which priority a pod gets, class by class.
+
 use serde_json::{Value, json};
 
 use super::*;

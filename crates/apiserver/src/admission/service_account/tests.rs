@@ -1,3 +1,5 @@
+//! What a pod gets from its service account, and which pods are refused.
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Nodes that are not there, do not answer, break off, or are someone else.
+
 use std::time::Duration;
 
 use serde_json::json;

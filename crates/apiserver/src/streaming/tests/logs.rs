@@ -1,3 +1,5 @@
+//! Logs, plain and over WebSocket.
+
 use std::io;
 use std::net::SocketAddr;
 

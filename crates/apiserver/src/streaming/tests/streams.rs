@@ -1,3 +1,5 @@
+//! Upgraded connections: bytes in both directions until both sides are done.
+
 use futures_util::{SinkExt as _, StreamExt as _};
 use http::header::SEC_WEBSOCKET_PROTOCOL;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,3 +1,5 @@
+//! Which node and which path a request is passed on to.
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::scene::{SOON, Scene};

@@ -1,3 +1,5 @@
+//! Evictions against a server with budgets, rule by rule.
+
 use http::Method;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! What the answers of webhooks mean, lies included.
+
 use proptest::prelude::*;
 use serde_json::json;
 

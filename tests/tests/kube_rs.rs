@@ -214,12 +214,13 @@ fn informer(maps: Api<ConfigMap>, config: watcher::Config) -> (tokio::task::Join
 
 async fn shows(store: &Store<ConfigMap>, expected: &State) {
     let shown = async {
+        let mut again = tokio::time::interval(Duration::from_millis(10));
         loop {
+            again.tick().await;
             let maps = store.state();
             if state(maps.iter().map(|map| &**map)) == *expected {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     if timeout(PATIENCE, shown).await.is_err() {

@@ -98,12 +98,13 @@ fn endless() -> Request<Body> {
 /// Sends writes until one is answered as expected.
 async fn until_answered(client: &Client, code: u16) -> Answer {
     let asked = async {
+        let mut again = tokio::time::interval(Duration::from_millis(5));
         loop {
+            again.tick().await;
             let answer = client.post(CONFIG_MAPS, &config_map("again", "")).await.unwrap();
             if answer.code == code {
                 return answer;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     timeout(PATIENCE, asked).await.expect("the answer that was expected")

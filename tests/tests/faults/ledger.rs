@@ -101,6 +101,7 @@ impl Writer {
     /// What a write that is in doubt has come to.
     async fn settle(&mut self, object: usize) -> State {
         let settled = async {
+            let mut again = tokio::time::interval(AGAIN);
             loop {
                 let Ok(client) = self.client().await else { continue };
                 match client.get(&self.path(object)).await {
@@ -108,7 +109,7 @@ impl Writer {
                     Ok(answer) if answer.code == 200 => return holds(&answer.json()),
                     Ok(answer) => {
                         self.failed(&answer);
-                        tokio::time::sleep(AGAIN).await;
+                        again.tick().await;
                     }
                     Err(NoAnswer(_)) => self.client = None,
                 }
@@ -171,6 +172,7 @@ fn value_of(object: &Value) -> u64 {
 pub async fn follow(credentials: Credentials, mut runs: watch::Receiver<u64>, from: u64, last: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let mut seen = from;
+    let mut again = tokio::time::interval(AGAIN);
     loop {
         let run = *runs.borrow_and_update();
         let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={seen}");
@@ -193,7 +195,7 @@ pub async fn follow(credentials: Credentials, mut runs: watch::Receiver<u64>, fr
             }
             Ok(response) => {
                 assert!(response.status().is_server_error(), "a watch from {seen}: {}", response.status());
-                tokio::time::sleep(AGAIN).await;
+                again.tick().await;
             }
             Err(NoAnswer(_)) => {
                 timeout(PATIENCE, runs.wait_for(|now| *now != run)).await.expect("it comes back").expect("a test");

@@ -1,7 +1,5 @@
 //! Each limit of the way in, at its edge and one step beyond; and bytes that are no requests.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Method, Request};
@@ -103,7 +101,6 @@ async fn until_answered(client: &Client, code: u16) -> Answer {
             if answer.code == code {
                 return answer;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     timeout(PATIENCE, asked).await.expect("the answer that was expected")

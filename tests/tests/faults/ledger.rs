@@ -8,13 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 use tests::client::{Answer, CONFIG_MAPS, Client, Credentials, Event, NoAnswer, PATIENCE, version};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Duration, timeout};
+use tokio::time::timeout;
 
 const OBJECTS: usize = 4;
 /// Every so many writes of an object, it is deleted.
 const DELETE_EVERY: u64 = 5;
-/// How soon a server that did not answer is asked again.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// What a writer knows to have happened to its objects.
 #[derive(Default)]
@@ -106,10 +104,7 @@ impl Writer {
                 match client.get(&self.path(object)).await {
                     Ok(answer) if answer.code == 404 => return State::Absent,
                     Ok(answer) if answer.code == 200 => return holds(&answer.json()),
-                    Ok(answer) => {
-                        self.failed(&answer);
-                        tokio::time::sleep(AGAIN).await;
-                    }
+                    Ok(answer) => self.failed(&answer),
                     Err(NoAnswer(_)) => self.client = None,
                 }
             }
@@ -193,7 +188,6 @@ pub async fn follow(credentials: Credentials, mut runs: watch::Receiver<u64>, fr
             }
             Ok(response) => {
                 assert!(response.status().is_server_error(), "a watch from {seen}: {}", response.status());
-                tokio::time::sleep(AGAIN).await;
             }
             Err(NoAnswer(_)) => {
                 timeout(PATIENCE, runs.wait_for(|now| *now != run)).await.expect("it comes back").expect("a test");

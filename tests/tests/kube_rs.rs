@@ -182,9 +182,10 @@ async fn initial_events_end_with_their_bookmark() {
     let server = Server::start();
     let maps: Api<ConfigMap> = Api::default_namespaced(client(&server).await);
     maps.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
-    maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap();
+    let second = maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap();
     let params = WatchParams::streaming_lists().labels("app=a");
-    let mut watch = maps.watch(&params, "0").await.unwrap().boxed();
+    // Not older than what was made last: 0 would be content with less.
+    let mut watch = maps.watch(&params, &second.resource_version().unwrap()).await.unwrap().boxed();
     let mut names = Vec::new();
     let mark = loop {
         match timeout(PATIENCE, watch.next()).await.expect("an event").expect("no end").unwrap() {

@@ -15,6 +15,8 @@ use kube::runtime::watcher::{self, watcher};
 use kube::{Client, Config, Error, ResourceExt as _};
 use serde_json::json;
 use tests::server::Server;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -180,9 +182,10 @@ async fn initial_events_end_with_their_bookmark() {
     let server = Server::start();
     let maps: Api<ConfigMap> = Api::default_namespaced(client(&server).await);
     maps.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
-    maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap();
+    let second = maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap();
     let params = WatchParams::streaming_lists().labels("app=a");
-    let mut watch = maps.watch(&params, "0").await.unwrap().boxed();
+    // Not older than what was made last: 0 would be content with less.
+    let mut watch = maps.watch(&params, &second.resource_version().unwrap()).await.unwrap().boxed();
     let mut names = Vec::new();
     let mark = loop {
         match timeout(PATIENCE, watch.next()).await.expect("an event").expect("no end").unwrap() {
@@ -204,23 +207,33 @@ fn state<'a>(maps: impl IntoIterator<Item = &'a ConfigMap>) -> State {
     maps.into_iter().map(|map| (map.name_any(), one(map))).collect()
 }
 
-/// An informer that runs until it is dropped, and what it shows.
-fn informer(maps: Api<ConfigMap>, config: watcher::Config) -> (tokio::task::JoinHandle<()>, Store<ConfigMap>) {
-    let (store, writer) = reflector::store();
-    let following = reflector::reflector(writer, watcher(maps, config.labels("app=a")));
-    // Errors are part of its life: it tries again.
-    (tokio::spawn(following.for_each(async |_| {})), store)
+/// What an informer shows, and when it has heard something.
+struct Informed {
+    store: Store<ConfigMap>,
+    news: watch::Receiver<()>,
 }
 
-async fn shows(store: &Store<ConfigMap>, expected: &State) {
+/// An informer that runs until it is dropped, and what it shows.
+fn informer(maps: Api<ConfigMap>, config: watcher::Config) -> (JoinHandle<()>, Informed) {
+    let (store, writer) = reflector::store();
+    let (told, news) = watch::channel(());
+    let following = reflector::reflector(writer, watcher(maps, config.labels("app=a")));
+    // Errors are part of its life: it tries again.
+    let following = following.for_each(move |_| {
+        told.send_replace(());
+        std::future::ready(())
+    });
+    (tokio::spawn(following), Informed { store, news })
+}
+
+async fn shows(Informed { store, news }: &mut Informed, expected: &State) {
     let shown = async {
-        let mut again = tokio::time::interval(Duration::from_millis(10));
         loop {
-            again.tick().await;
             let maps = store.state();
             if state(maps.iter().map(|map| &**map)) == *expected {
                 return;
             }
+            news.changed().await.expect("the informer runs");
         }
     };
     if timeout(PATIENCE, shown).await.is_err() {
@@ -233,7 +246,7 @@ async fn shows(store: &Store<ConfigMap>, expected: &State) {
 async fn lives_through_kills(config: watcher::Config) {
     let mut server = Server::start();
     let maps: Api<ConfigMap> = Api::default_namespaced(client(&server).await);
-    let (following, store) = informer(maps.clone(), config);
+    let (following, mut informed) = informer(maps.clone(), config);
     for round in 0..3 {
         for count in 0..10 {
             maps.create(&PostParams::default(), &config_map(&format!("m{round}-{count}"), "1")).await.unwrap();
@@ -248,7 +261,7 @@ async fn lives_through_kills(config: watcher::Config) {
         }
         let there = other.list(&ListParams::default().labels("app=a")).await.unwrap();
         assert_eq!(there.items.len(), (round + 1) * 5);
-        shows(&store, &state(&there.items)).await;
+        shows(&mut informed, &state(&there.items)).await;
     }
     following.abort();
 }

@@ -1,7 +1,5 @@
 //! Each limit of the way in, at its edge and one step beyond; and bytes that are no requests.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Method, Request};
@@ -98,7 +96,7 @@ fn endless() -> Request<Body> {
 /// Sends writes until one is answered as expected.
 async fn until_answered(client: &Client, code: u16) -> Answer {
     let asked = async {
-        let mut again = tokio::time::interval(Duration::from_millis(5));
+        let mut again = tokio::time::interval(std::time::Duration::from_millis(5));
         loop {
             again.tick().await;
             let answer = client.post(CONFIG_MAPS, &config_map("again", "")).await.unwrap();

@@ -4,17 +4,19 @@
 //! until the object is read: then it has happened as a whole, or not at all.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::client::{Answer, CONFIG_MAPS, Client, Credentials, Event, NoAnswer, PATIENCE, version};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Duration, timeout};
+use tokio::time::timeout;
+
+/// Between looks at a server that is not well.
+const AGAIN: Duration = Duration::from_millis(20);
 
 const OBJECTS: usize = 4;
 /// Every so many writes of an object, it is deleted.
 const DELETE_EVERY: u64 = 5;
-/// How soon a server that did not answer is asked again.
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// What a writer knows to have happened to its objects.
 #[derive(Default)]

@@ -96,6 +96,15 @@ mod tests {
     }
 
     #[test]
+    fn a_number_too_large_for_an_integer_is_read_to_the_last_bit() {
+        let text = "4444444444444444444444";
+        let read_once = read(text.as_bytes(), Format::Json, &Limits::DEFAULT).unwrap().value;
+        assert_eq!(read_once.as_f64(), text.parse().ok());
+        let again = read(read_once.to_string().as_bytes(), Format::Json, &Limits::DEFAULT).unwrap().value;
+        assert_eq!(again, read_once);
+    }
+
+    #[test]
     fn a_body_without_a_value_is_refused() {
         for text in ["", "null", "# nothing"] {
             assert!(read(text.as_bytes(), Format::Yaml, &Limits::DEFAULT).is_err(), "{text}");

@@ -52,6 +52,22 @@ struct Walk<'a, 'p> {
     found: Vec<(usize, usize)>,
 }
 
+fn is_data(event: &Event<'_>) -> bool {
+    matches!(
+        event,
+        Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(..)
+            | Event::DocumentEnd
+            | Event::Alias(..)
+            | Event::Scalar(..)
+            | Event::SequenceStart(..)
+            | Event::SequenceEnd
+            | Event::MappingStart(..)
+            | Event::MappingEnd
+    )
+}
+
 /// The paths that lead through one value.
 struct Goals {
     at: (usize, usize),
@@ -61,9 +77,14 @@ struct Goals {
 }
 
 impl<'a> Walk<'a, '_> {
+    /// The next event that is part of a value. Whether comments are events depends on how the parser was built.
     fn next(&mut self) -> Option<(Event<'a>, usize, usize)> {
-        let (event, span) = self.events.next()?.ok()?;
-        Some((event, span.start.line(), span.start.col() + 1))
+        loop {
+            let (event, span) = self.events.next()?.ok()?;
+            if is_data(&event) {
+                return Some((event, span.start.line(), span.start.col() + 1));
+            }
+        }
     }
 
     /// Reads the value that `event` opened to its end and notes what is found in it; nothing once the text ends early.

@@ -10,6 +10,8 @@ use thiserror::Error;
 use crate::api::Api;
 use crate::call::Call;
 use crate::identity::{MASTERS, User};
+use crate::negotiate::{Layout, Output, Shape};
+use crate::query::Query;
 use crate::status::{Reason, Status};
 
 /// Namespaces that are there from the start.
@@ -163,7 +165,17 @@ async fn make(
     if api.cache.shelf(kind.facts()).get(&place).is_some() {
         return Ok(());
     }
-    let call = Call::of_our_own(kind, namespace.map(str::to_owned), None, Bytes::from(object.to_string()));
+    let call = Call {
+        kind,
+        namespace: namespace.map(str::to_owned),
+        name: None,
+        user: own_user(),
+        query: Query::default(),
+        output: Output { shape: Shape::Whole, layout: Layout::Compact },
+        content_type: String::new(),
+        user_agent: String::new(),
+        body: Bytes::from(object.to_string()),
+    };
     match api.create(&call).await {
         Ok(_) => {
             api.catch_up().await?;

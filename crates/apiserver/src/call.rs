@@ -5,11 +5,10 @@ use model::manifest::body::{self, Body};
 use model::manifest::{Format, Limits};
 use serde_json::Value;
 
-use crate::bootstrap::own_user;
 use crate::identity::User;
 use crate::keys;
 use crate::kind::{AnyObject, Scope, Served};
-use crate::negotiate::{self, BodyFormat, Layout, Output, Shape};
+use crate::negotiate::{self, BodyFormat, Output};
 use crate::options::FieldValidation;
 use crate::protobuf;
 use crate::query::Query;
@@ -38,21 +37,6 @@ pub struct Sent {
 }
 
 impl Call {
-    /// What the server asks of itself.
-    pub fn of_our_own(kind: &'static dyn Served, namespace: Option<String>, name: Option<String>, body: Bytes) -> Call {
-        Call {
-            kind,
-            namespace,
-            name,
-            user: own_user(),
-            query: Query::default(),
-            output: Output { shape: Shape::Whole, layout: Layout::Compact },
-            content_type: String::new(),
-            user_agent: String::new(),
-            body,
-        }
-    }
-
     /// The place of the object that is named; a request that needs a name has one by its path.
     pub fn place(&self) -> String {
         keys::place(self.namespace.as_deref(), self.name())

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use k8s_openapi::api::core::v1::Namespace;
 
 use crate::api::Api;
+use crate::bootstrap::own_user;
+use crate::cache::Item;
 use crate::call::Call;
-use crate::kind::{Part, Scope, Served};
+use crate::kind::{Facts, Part, Scope, Served};
+use crate::negotiate::{Layout, Output, Shape};
+use crate::query::Query;
 use crate::status::{Reason, Status};
 
 /// The finalizer that is taken away when a namespace is empty.
@@ -53,8 +56,7 @@ async fn end(api: &Arc<Api>, kind: &'static dyn Served, namespace: &Namespace) -
     {
         return Ok(());
     }
-    let inside = |kind: &&&'static dyn Served| kind.facts().scope == Scope::Namespaced && kind.stored_as().is_none();
-    let others = api.kinds.all().iter().filter(inside);
+    let others = api.kinds.all().iter().filter(|kind| holds_content(kind.facts()) && kind.stored_as().is_none());
     let mut left = 0;
     for other in others {
         left += empty(api, *other, &name).await?;
@@ -62,14 +64,19 @@ async fn end(api: &Arc<Api>, kind: &'static dyn Served, namespace: &Namespace) -
     if left == 0 { let_go(api, kind, namespace, &name).await } else { Ok(()) }
 }
 
+fn holds_content(facts: &Facts) -> bool {
+    facts.scope == Scope::Namespaced
+}
+
 /// Deletes everything of one kind in a namespace; returns how much is still there.
 async fn empty(api: &Arc<Api>, kind: &'static dyn Served, namespace: &str) -> Result<usize, Status> {
     let below = format!("{namespace}/");
     let shelf = api.cache.shelf(kind.facts());
-    if shelf.list(&below, None).items.is_empty() {
+    let unmarked: Vec<Arc<Item>> = shelf.list(&below, None).items;
+    if unmarked.is_empty() {
         return Ok(0);
     }
-    let all = Call::of_our_own(kind, Some(namespace.to_owned()), None, Bytes::new());
+    let all = call(kind, Some(namespace.to_owned()), None, "");
     match api.delete_collection(&all).await {
         Ok(_) => {}
         Err(status) if status.reason == Some(Reason::NotFound) => {}
@@ -90,5 +97,19 @@ async fn let_go(api: &Arc<Api>, kind: &'static dyn Served, namespace: &Namespace
     }
     released.metadata.resource_version = None;
     let body = serde_json::to_string(&released).unwrap_or_default();
-    api.update(&Call::of_our_own(kind, None, Some(name.to_owned()), body.into()), Some(Part::Finalize)).await.map(drop)
+    api.update(&call(kind, None, Some(name.to_owned()), &body), Some(Part::Finalize)).await.map(drop)
+}
+
+fn call(kind: &'static dyn Served, namespace: Option<String>, name: Option<String>, body: &str) -> Call {
+    Call {
+        kind,
+        namespace,
+        name,
+        user: own_user(),
+        query: Query::default(),
+        output: Output { shape: Shape::Whole, layout: Layout::Compact },
+        content_type: String::new(),
+        user_agent: String::new(),
+        body: body.to_owned().into(),
+    }
 }

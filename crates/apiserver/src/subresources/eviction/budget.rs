@@ -7,13 +7,17 @@ use lifecycle::disruption::{self, Refusal};
 use super::{TRIES, pause};
 use crate::api::Api;
 use crate::call::Call;
+use crate::identity::{AUTHENTICATED, MASTERS, User};
 use crate::kind::Part;
 use crate::options::DryRun;
+use crate::query::Query;
 use crate::status::{Cause, Qualified, Status};
 use crate::verbs::{Attempt, Reviewed, Wanted};
 
 /// How long a client waits when a budget is not ready to be asked.
 const RETRY_SECONDS: u32 = 10;
+/// Who writes the status of budgets here.
+const SERVER: &str = "system:apiserver";
 
 impl Api {
     /// Takes one disruption from the budget; again from its newest version when someone else was quicker.
@@ -46,7 +50,16 @@ impl Api {
     /// The request that this server sends itself.
     fn on_budget(&self, call: &Call, name: &str) -> Result<Call, Status> {
         let kind = self.kinds.find("policy", "v1", "poddisruptionbudgets").ok_or_else(Status::unknown_path)?;
-        Ok(Call::of_our_own(kind, call.namespace.clone(), Some(name.to_owned()), Bytes::new()))
+        let groups = vec![MASTERS.to_owned(), AUTHENTICATED.to_owned()];
+        Ok(Call {
+            kind,
+            name: Some(name.to_owned()),
+            user: User { name: SERVER.to_owned(), groups, ..User::default() },
+            query: Query::default(),
+            content_type: String::new(),
+            body: Bytes::new(),
+            ..call.clone()
+        })
     }
 }
 

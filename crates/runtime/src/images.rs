@@ -1,0 +1,1 @@
+//! Images: fetched or loaded, kept by content, unpacked into snapshots.

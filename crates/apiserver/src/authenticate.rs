@@ -6,9 +6,12 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::RangeInclusive;
+
 use jiff::Timestamp;
-use rustls_pki_types::CertificateDer;
 use thiserror::Error;
+use x509_parser::certificate::X509Certificate;
+use x509_parser::x509::AttributeTypeAndValue;
 
 use crate::identity::{User, extra};
 use crate::status::Status;
@@ -17,10 +20,18 @@ use crate::tokens::{Directory, Verifier, VerifyError};
 /// What a request and its connection carry.
 #[derive(Clone, Copy, Default)]
 pub struct Credentials<'a> {
-    /// The client's own certificate, whose chain the TLS handshake has verified.
-    pub certificate: Option<&'a CertificateDer<'a>>,
+    /// What the client's own certificate says, whose chain the TLS handshake has verified.
+    pub certificate: Option<&'a Certified>,
     /// The value of the header `Authorization`.
     pub authorization: Option<&'a [u8]>,
+}
+
+/// What a certificate says; read once per connection, since reading it costs more than most requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certified {
+    said: Result<Option<User>, AuthenticateError>,
+    /// Seconds since 1970, both included.
+    valid: RangeInclusive<i64>,
 }
 
 /// Why credentials prove nothing.
@@ -48,9 +59,9 @@ pub fn authenticate(
     directory: &dyn Directory,
     now: Timestamp,
 ) -> Result<Option<User>, AuthenticateError> {
-    let by_certificate = credentials.certificate.map_or(Ok(None), |certificate| of_certificate(certificate, now));
+    let by_certificate = credentials.certificate.map_or(Ok(None), |certificate| certificate.user_at(now));
     if let Ok(Some(user)) = by_certificate {
-        return Ok(Some(user.authenticated()));
+        return Ok(Some(user));
     }
     match credentials.authorization.and_then(bearer_token) {
         Some(token) => Ok(Some(verifier.verify(token, directory, now)?.user)),
@@ -65,26 +76,41 @@ pub fn bearer_token(header: &[u8]) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
 }
 
-/// The user a certificate speaks for; none if it names nobody. The chain is not looked at.
-pub fn of_certificate(certificate: &[u8], now: Timestamp) -> Result<Option<User>, AuthenticateError> {
-    let parsed = x509_parser::parse_x509_certificate(certificate);
-    let (_, parsed) = parsed.map_err(|_| AuthenticateError::UnreadableCertificate)?;
-    let (from, until) = (parsed.validity().not_before.timestamp(), parsed.validity().not_after.timestamp());
-    // A connection may outlive the certificate that opened it.
-    if !(from..=until).contains(&now.as_second()) {
-        return Err(AuthenticateError::CertificateNotValidNow);
+impl Certified {
+    /// Reads a certificate. The chain is not looked at.
+    pub fn read(certificate: &[u8]) -> Certified {
+        match x509_parser::parse_x509_certificate(certificate) {
+            Ok((_, parsed)) => {
+                let (from, until) = (parsed.validity().not_before, parsed.validity().not_after);
+                let user = subject(&parsed).map(|user| {
+                    user.map(|user| user.with_extra(extra::CREDENTIAL_ID, &fingerprint(certificate)).authenticated())
+                });
+                Certified { said: user, valid: from.timestamp()..=until.timestamp() }
+            }
+            Err(_) => Certified { said: Err(AuthenticateError::UnreadableCertificate), valid: i64::MIN..=i64::MAX },
+        }
     }
-    let text = |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| attribute.as_str().map(str::to_owned);
+
+    /// The user it speaks for; none if it names nobody. A connection may outlive the certificate that opened it.
+    pub fn user_at(&self, now: Timestamp) -> Result<Option<User>, AuthenticateError> {
+        if self.valid.contains(&now.as_second()) {
+            return self.said.clone();
+        }
+        Err(AuthenticateError::CertificateNotValidNow)
+    }
+}
+
+fn subject(certificate: &X509Certificate<'_>) -> Result<Option<User>, AuthenticateError> {
+    let text = |attribute: &AttributeTypeAndValue<'_>| attribute.as_str().map(str::to_owned);
     let unreadable = |_| AuthenticateError::UnreadableCertificate;
     // As upstream reads it: of several common names the last one counts.
-    let Some(name) = parsed.subject().iter_common_name().last() else { return Ok(None) };
+    let Some(name) = certificate.subject().iter_common_name().last() else { return Ok(None) };
     let name = text(name).map_err(unreadable)?;
     if name.is_empty() {
         return Ok(None);
     }
-    let groups: Result<Vec<String>, _> = parsed.subject().iter_organization().map(text).collect();
-    let user = User { name, groups: groups.map_err(unreadable)?, ..User::default() };
-    Ok(Some(user.with_extra(extra::CREDENTIAL_ID, &fingerprint(certificate))))
+    let groups: Result<Vec<String>, _> = certificate.subject().iter_organization().map(text).collect();
+    Ok(Some(User { name, groups: groups.map_err(unreadable)?, ..User::default() }))
 }
 
 /// How the rest of the system calls a certificate.

@@ -31,7 +31,9 @@ impl Api {
     }
 
     fn record(&self, resource: &str, place: &str) -> Option<Record> {
-        self.core_object(resource, place).map(|object| record(&*object))
+        let kind = self.kinds.find("", "v1", resource)?;
+        let item = self.cache.shelf(kind.facts()).get(place)?;
+        item.typed(kind).map(|object| record(&**object))
     }
 }
 

@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn a_certificate_of_any_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        prop_assert!(authenticate::of_certificate(&bytes, Timestamp::UNIX_EPOCH).is_err());
+        prop_assert!(authenticate::Certified::read(&bytes).user_at(Timestamp::UNIX_EPOCH).is_err());
     }
 
     #[test]

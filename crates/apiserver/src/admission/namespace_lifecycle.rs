@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::Namespace;
 
+use super::cached::Known;
 use super::{Operation, Review, Step};
 use crate::api::Api;
 use crate::kind::{AnyObject, Scope};
@@ -67,7 +68,7 @@ pub fn check(api: &Api, review: &Review<'_>, created: &str) -> Result<(), Status
 
 impl Api {
     /// The namespace of this name, as the cache knows it.
-    pub fn namespace(&self, name: &str) -> Option<Namespace> {
-        self.cached("", "namespaces", name)
+    pub(crate) fn namespace(&self, name: &str) -> Option<Known<Namespace>> {
+        self.known("", "namespaces", name)
     }
 }

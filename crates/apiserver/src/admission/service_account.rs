@@ -10,6 +10,7 @@ use k8s_openapi::api::core::v1::{
     ProjectedVolumeSource, ServiceAccount, ServiceAccountTokenProjection, Volume, VolumeMount, VolumeProjection,
 };
 
+use super::cached::Known;
 use super::{Operation, Review, Step};
 use crate::api::Api;
 use crate::authorize::{MIRROR_ANNOTATION, named_by};
@@ -88,9 +89,9 @@ fn default_account(spec: &mut PodSpec) {
     }
 }
 
-fn find_account(api: &Api, review: &Review<'_>, spec: &PodSpec) -> Result<ServiceAccount, String> {
+fn find_account(api: &Api, review: &Review<'_>, spec: &PodSpec) -> Result<Known<ServiceAccount>, String> {
     let (namespace, name) = (review.call.namespace.as_deref().unwrap_or_default(), account_name(spec));
-    let found = api.cached("", "serviceaccounts", &format!("{namespace}/{name}"));
+    let found = api.known("", "serviceaccounts", &format!("{namespace}/{name}"));
     found.ok_or_else(|| {
         format!("error looking up service account {namespace}/{name}: serviceaccount {name:?} not found")
     })

@@ -5,6 +5,7 @@ use rcgen::KeyPair;
 use super::*;
 use crate::certificates::{Authority, ClientSubject};
 use crate::tokens::{PodRecord, Record};
+use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
 /// Nothing exists, so no token is good.
@@ -52,7 +53,9 @@ fn ask(
     authorization: Option<&str>,
     at: Timestamp,
 ) -> Result<Option<User>, AuthenticateError> {
-    let credentials = Credentials { certificate, authorization: authorization.map(str::as_bytes) };
+    let certificate = certificate.map(|certificate| Certified::read(certificate));
+    let credentials =
+        Credentials { certificate: certificate.as_ref(), authorization: authorization.map(str::as_bytes) };
     authenticate(credentials, &verifier(), &Nothing, at)
 }
 
@@ -91,8 +94,8 @@ fn several_organizations_are_several_groups() {
     name.push(rcgen::DnType::CommonName, "alice");
     params.distinguished_name = name;
     let certificate = params.self_signed(&key).expect("a certificate");
-    let user = of_certificate(certificate.der(), now()).expect("good").expect("a user");
-    assert_eq!(user.groups, ["dev", "ops"]);
+    let user = Certified::read(certificate.der()).user_at(now()).expect("good").expect("a user");
+    assert_eq!(user.groups, ["dev", "ops", "system:authenticated"]);
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! One version of one object, encoded once for everyone who reads or watches it.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde_json::Value;
 use store::Revision;
 
 use crate::encoded::{Inserted, VERSION_BYTES_MAX, write_served};
-use crate::kind::{SelectableFields, Served};
+use crate::kind::{AnyObject, SelectableFields, Served};
 
 /// What happened to an object, as watches name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,7 @@ pub struct Item {
     opening: usize,
     version: Inserted,
     attributes: OnceLock<Attributes>,
+    typed: OnceLock<Option<Arc<dyn AnyObject>>>,
 }
 
 /// What selectors look at.
@@ -61,8 +62,8 @@ impl Item {
         event.extend_from_slice(opening);
         let version = write_served(stored, revision, &mut event);
         event.extend_from_slice(CLOSING);
-        let (opening, attributes) = (opening.len(), OnceLock::new());
-        Item { key: key.into(), revision, event: event.into(), opening, version, attributes }
+        let (opening, attributes, typed) = (opening.len(), OnceLock::new(), OnceLock::new());
+        Item { key: key.into(), revision, event: event.into(), opening, version, attributes, typed }
     }
 
     /// The object as it is served.
@@ -94,6 +95,13 @@ impl Item {
 
     pub fn to_value(&self) -> Value {
         serde_json::from_slice(self.object_bytes()).unwrap_or_default()
+    }
+
+    /// The object with its type, decoded once and kept: for kinds of which there are few and which are looked at with
+    /// every request. None if it cannot be decoded.
+    pub fn typed(&self, kind: &dyn Served) -> Option<&Arc<dyn AnyObject>> {
+        let decode = || kind.decode(&self.to_value()).ok().map(|decoded| decoded.object.into());
+        self.typed.get_or_init(decode).as_ref()
     }
 
     pub fn size_bytes(&self) -> usize {

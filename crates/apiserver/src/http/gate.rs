@@ -9,7 +9,6 @@ use http_body::Body;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use model::selector::Fields;
-use rustls_pki_types::CertificateDer;
 use tracing::Instrument as _;
 
 use super::body::SentBody;
@@ -17,7 +16,7 @@ use super::limits::{MAX_READS, MAX_WRITES, Pool, Room};
 use super::observed::{AdoptParent, Observed};
 use super::respond;
 use crate::api::Api;
-use crate::authenticate::{Credentials, authenticate};
+use crate::authenticate::{Certified, Credentials, authenticate};
 use crate::authorize::{Attributes, Decision, Resource, Target, authorize, forbidden};
 use crate::call::Call;
 use crate::dispatch::{self, Request};
@@ -42,8 +41,8 @@ const MAX_HEADER_BYTES: usize = 16 * 1024;
 /// Who is at the other end of a connection.
 #[derive(Clone, Default)]
 pub struct Peer {
-    /// The client's own certificate, which the handshake has verified.
-    pub certificate: Option<CertificateDer<'static>>,
+    /// What the client's own certificate says, which the handshake has verified.
+    pub certificate: Option<Certified>,
 }
 
 /// The way into the server.

@@ -15,6 +15,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::gate::{Gate, Peer};
+use crate::authenticate::Certified;
 
 /// Within this, a client has shaken hands and sent the headers of its first request.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
@@ -70,7 +71,7 @@ async fn connection(stream: TcpStream, acceptor: TlsAcceptor, gate: Arc<Gate>, c
         }
     };
     let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-    let peer = Arc::new(Peer { certificate: certificate.map(|certificate| certificate.clone().into_owned()) });
+    let peer = Arc::new(Peer { certificate: certificate.map(|certificate| Certified::read(certificate)) });
     let service = service_fn(move |request: Request<Incoming>| {
         let (gate, peer) = (gate.clone(), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(gate.handle(&peer, request).await) }

@@ -56,27 +56,39 @@ impl Api {
         self.assign_addresses(&mut *object, None, options.dry_run).await?;
         let scene = self.scene();
         fill_metadata(object.meta_mut(), scene.now);
-        let generated = object.name().is_empty();
+        if !object.name().is_empty() {
+            let name = object.name().to_owned();
+            let answer = self.create_named(&review, object, &scene, &mut warnings).await?;
+            let answer = answer.ok_or_else(|| Status::already_exists(facts.named_resource(), &name))?;
+            return Ok(answer.with_warnings(warnings));
+        }
         for _ in 0..GENERATED_TRIES {
-            if generated {
-                generate_name(object.meta_mut());
-            }
-            let prepared = self.prepared(call, &*object, &scene)?;
-            warnings.extend(call.kind.warnings(&*prepared, None));
-            warnings.extend(self.admission.validate(self, &review, Some(&*prepared), None).await?);
-            let place = keys::place(call.namespace.as_deref(), prepared.name());
-            if let Some(created) = self.store_new(call, place, prepared, options.dry_run).await? {
-                if options.dry_run == DryRun::No && created.object.downcast_ref::<Namespace>().is_some() {
-                    self.furnish(created.object.name()).await;
-                }
-                let answer = shape::answer(call, 201, &*created.object, created.served, scene.now)?;
+            generate_name(object.meta_mut());
+            if let Some(answer) = self.create_named(&review, object.boxed_clone(), &scene, &mut warnings).await? {
                 return Ok(answer.with_warnings(warnings));
-            }
-            if !generated {
-                return Err(Status::already_exists(facts.named_resource(), object.name()));
             }
         }
         Err(Status::generated_name_taken(facts.named_resource(), object.name(), 1))
+    }
+
+    /// Creates an object under the name it has; none if that is taken.
+    async fn create_named(
+        &self,
+        review: &Review<'_>,
+        object: Box<dyn AnyObject>,
+        scene: &Scene,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Answer>, Status> {
+        let (call, dry_run) = (review.call, review.options);
+        let prepared = prepared(call, object, scene)?;
+        warnings.extend(call.kind.warnings(&*prepared, None));
+        warnings.extend(self.admission.validate(self, review, Some(&*prepared), None).await?);
+        let place = keys::place(call.namespace.as_deref(), prepared.name());
+        let Some(created) = self.store_new(call, place, prepared, dry_run).await? else { return Ok(None) };
+        if dry_run == DryRun::No && created.object.downcast_ref::<Namespace>().is_some() {
+            self.furnish(created.object.name()).await;
+        }
+        shape::answer(call, 201, &*created.object, created.served, scene.now).map(Some)
     }
 
     /// Puts into a new namespace what every namespace has. If that fails, the next start makes up for it.
@@ -88,16 +100,6 @@ impl Api {
         if let Err(status) = furnished {
             tracing::warn!(namespace, reason = status.message, "the namespace lacks its service account or its CA");
         }
-    }
-
-    fn prepared(&self, call: &Call, object: &dyn AnyObject, scene: &Scene) -> Result<Box<dyn AnyObject>, Status> {
-        let mut prepared = object.boxed_clone();
-        call.kind.prepare_for_create(&mut *prepared, scene);
-        let errors = call.kind.validate(&*prepared, scene);
-        if errors.is_empty() {
-            return Ok(prepared);
-        }
-        Err(Status::invalid(call.kind.facts().named_kind(), prepared.name(), &errors))
     }
 
     /// None if the name is taken.
@@ -121,6 +123,15 @@ impl Api {
             Outcome::Again => Ok(None),
         }
     }
+}
+
+fn prepared(call: &Call, mut object: Box<dyn AnyObject>, scene: &Scene) -> Result<Box<dyn AnyObject>, Status> {
+    call.kind.prepare_for_create(&mut *object, scene);
+    let errors = call.kind.validate(&*object, scene);
+    if errors.is_empty() {
+        return Ok(object);
+    }
+    Err(Status::invalid(call.kind.facts().named_kind(), object.name(), &errors))
 }
 
 struct Created {

@@ -35,8 +35,8 @@ fn of_two_default_classes_the_lower_one_counts() {
         class("low", 3, default),
         class("lowest", 1, json!({"globalDefault": false})),
     ];
-    assert_eq!(default_class(classes).unwrap().metadata.name.as_deref(), Some("low"));
-    assert_eq!(default_class(Vec::new()), None);
+    assert_eq!(default_class(classes.iter().collect()).unwrap().metadata.name.as_deref(), Some("low"));
+    assert_eq!(default_class(Vec::<&PriorityClass>::new()), None);
 }
 
 #[test]

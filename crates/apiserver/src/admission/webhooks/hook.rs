@@ -212,7 +212,11 @@ impl Hook {
             return Ok(object.is_some_and(|object| self.namespaces.matches(&labels(object))));
         }
         match api.namespace(&subject.namespace) {
-            Some(namespace) => Ok(self.namespaces.matches(&namespace.metadata.labels.unwrap_or_default())),
+            Some(namespace) => Ok(namespace
+                .metadata
+                .labels
+                .as_ref()
+                .map_or_else(|| self.namespaces.matches(&BTreeMap::new()), |labels| self.namespaces.matches(labels))),
             None => Err(Status::not_found(Qualified::core("namespaces"), &subject.namespace)),
         }
     }

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::*;
-use crate::authenticate::of_certificate;
+use crate::authenticate::Certified;
 use crate::certificates::{ClientSubject, Kubeconfig, load_or_issue, server_config};
 use crate::identity::User;
 
@@ -72,7 +72,7 @@ async fn connect(server: Arc<ServerConfig>, client: ClientConfig, name: &str) ->
         let connection = stream.get_ref().1;
         let leaf = connection.peer_certificates().and_then(<[_]>::first).cloned();
         let protocol = connection.alpn_protocol().map(<[u8]>::to_vec);
-        let user = leaf.and_then(|leaf| of_certificate(&leaf, Timestamp::now()).expect("readable"));
+        let user = leaf.and_then(|leaf| Certified::read(&leaf).user_at(Timestamp::now()).expect("readable"));
         // The client hangs up first; it may do so without the closing words.
         let _ = stream.read(&mut [0]).await;
         Ok(Outcome { user, protocol })
@@ -122,7 +122,8 @@ async fn the_written_admin_kubeconfig_reaches_the_server_under_each_of_its_names
         config.alpn_protocols = vec![b"h2".to_vec()];
         let outcome = connect(setup.server(), config, name).await.expect("a connection");
         let user = outcome.user.expect("a user");
-        assert_eq!((user.name.as_str(), user.groups.as_slice()), ("admin", &["system:masters".to_owned()][..]));
+        assert_eq!(user.name, "admin");
+        assert_eq!(user.groups, ["system:masters", "system:authenticated"]);
         assert_eq!(outcome.protocol.as_deref(), Some(&b"h2"[..]));
     }
 }

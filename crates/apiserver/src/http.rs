@@ -13,5 +13,5 @@ mod serve;
 pub use body::{AnswerBody, SentBody};
 pub use gate::{Gate, Peer};
 pub use observed::AdoptParent;
-pub use respond::{failure, success};
+pub use respond::{failure, success, with_warnings};
 pub use serve::serve;

@@ -15,6 +15,11 @@ impl Query {
         Query(raw.split('&').filter_map(pair).collect())
     }
 
+    /// Pairs that need no decoding.
+    pub fn of<'a>(pairs: impl Iterator<Item = (&'a str, String)>) -> Query {
+        Query(pairs.map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
     /// The first value of a parameter: where one value is meant, the first counts.
     pub fn first(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())

@@ -8,6 +8,7 @@
 //! Nodes are reached at their IP addresses first (upstream begins with the host name): an address needs no resolver
 //! that knows the nodes.
 
+mod admitted;
 mod body;
 mod connect;
 mod container;
@@ -37,6 +38,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::api::Api;
 use crate::call::Call;
 use crate::certificates::{CertificateError, KeyedCertificate};
+use crate::http::with_warnings;
 use crate::kind::Subresource;
 use crate::metrics::{Held, RequestLabels};
 use crate::status::Status;
@@ -117,6 +119,18 @@ impl Forwarder {
 
     /// Answers a request on `log`, `exec`, `attach`, `portforward` or `proxy`; the call names the object.
     pub async fn forward(
+        &self,
+        api: &Api,
+        mut call: Call,
+        subresource: Subresource,
+        mut client: ClientSide,
+    ) -> Result<Response<ProxyBody>, Status> {
+        let warnings = admitted::admit(api, &mut call, subresource, &mut client).await?;
+        let answered = self.pass_on(api, &call, subresource, client).await?;
+        Ok(with_warnings(answered, &warnings))
+    }
+
+    async fn pass_on(
         &self,
         api: &Api,
         call: &Call,

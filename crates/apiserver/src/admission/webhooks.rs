@@ -10,7 +10,7 @@ mod hook;
 mod mutating;
 mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod validating;
 mod verdict;
 

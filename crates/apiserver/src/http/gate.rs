@@ -147,7 +147,7 @@ impl Gate {
             upgrade,
             body: body.map_err(Into::into).boxed_unsync(),
         };
-        let answered = self.forwarder.forward(&self.api, &call, subresource, client).await?;
+        let answered = self.forwarder.forward(&self.api, call, subresource, client).await?;
         Ok(answered.map(SentBody::FromNode))
     }
 
@@ -195,9 +195,20 @@ impl Gate {
             | Route::Root
             | Route::Unknown => (Attributes { user, verb: &method_name, target: Target::Path(raw) }, Waits::No),
         };
-        match authorize(&attributes, &*self.api) {
-            Decision::Allow => Ok(waits),
-            Decision::Deny(reason) => Err(forbidden(&attributes, &reason)),
+        self.allowed(&attributes)?;
+        if let (Waits::OnNode, "get", Target::Resource(resource)) = (waits, attributes.verb, &attributes.target)
+            && matches!(resource.subresource, "exec" | "attach" | "portforward")
+        {
+            // A WebSocket can only be opened with GET: reading must not be enough to run something.
+            self.allowed(&Attributes { verb: Verb::Create.as_str(), ..attributes })?;
+        }
+        Ok(waits)
+    }
+
+    fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
+        match authorize(attributes, &*self.api) {
+            Decision::Allow => Ok(()),
+            Decision::Deny(reason) => Err(forbidden(attributes, &reason)),
         }
     }
 

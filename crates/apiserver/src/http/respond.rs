@@ -30,12 +30,17 @@ pub fn success(answer: Answer, encoding: Encoding) -> Response<AnswerBody> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type.unwrap_or(content_type)));
     cache(headers, &answer.caching);
-    for warning in answer.warnings.iter().take(MAX_WARNINGS) {
+    packed(with_warnings(response, &answer.warnings), encoding)
+}
+
+/// The same response with what the client should be told.
+pub fn with_warnings<B>(mut response: Response<B>, warnings: &[String]) -> Response<B> {
+    for warning in warnings.iter().take(MAX_WARNINGS) {
         if let Ok(value) = HeaderValue::from_str(&warning_text(warning)) {
-            headers.append(WARNING, value);
+            response.headers_mut().append(WARNING, value);
         }
     }
-    packed(response, encoding)
+    response
 }
 
 /// The response that carries a refusal.

@@ -3,6 +3,7 @@
 mod failures;
 mod logs;
 mod node;
+mod reviews;
 mod scene;
 mod streams;
 mod targets;

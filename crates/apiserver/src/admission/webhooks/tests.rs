@@ -3,7 +3,7 @@
 mod calls;
 mod changes;
 mod matching;
-mod server;
+pub(crate) mod server;
 
 use serde_json::{Value, json};
 

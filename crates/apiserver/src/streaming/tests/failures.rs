@@ -32,7 +32,7 @@ fn point_node_to(scene: &Scene, port: u16) {
             "daemonEndpoints": { "kubeletEndpoint": { "Port": port } },
         },
     });
-    put(&scene.api, "nodes", "n1", &node);
+    put(&scene.api, ("", "nodes"), "n1", &node);
 }
 
 #[tokio::test]

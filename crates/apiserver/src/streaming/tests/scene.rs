@@ -161,15 +161,15 @@ fn put_objects(api: &Api, port: u16) {
             },
         })
     };
-    put(api, "pods", "default/web", &pod("web", json!([{ "name": "a" }, { "name": "b" }]), Some("n1")));
-    put(api, "pods", "default/one", &pod("one", json!([{ "name": "a" }]), Some("n1")));
-    put(api, "pods", "default/new", &pod("new", json!([{ "name": "a" }]), None));
-    put(api, "nodes", "n1", &node("n1", port));
+    put(api, ("", "pods"), "default/web", &pod("web", json!([{ "name": "a" }, { "name": "b" }]), Some("n1")));
+    put(api, ("", "pods"), "default/one", &pod("one", json!([{ "name": "a" }]), Some("n1")));
+    put(api, ("", "pods"), "default/new", &pod("new", json!([{ "name": "a" }]), None));
+    put(api, ("", "nodes"), "n1", &node("n1", port));
 }
 
 /// Puts an object where the server looks for it.
-pub fn put(api: &Api, resource: &str, place: &str, object: &Value) {
-    let shelf = api.cache.shelf(api.kinds.find("", "v1", resource).unwrap().facts());
+pub fn put(api: &Api, (group, resource): (&str, &str), place: &str, object: &Value) {
+    let shelf = api.cache.shelf(api.kinds.find(group, "v1", resource).unwrap().facts());
     let bytes = serde_json::to_vec(object).unwrap();
     shelf.apply(Happened::Added, Item::new(place, Happened::Added, &bytes, Revision::FIRST));
 }
@@ -235,5 +235,5 @@ async fn handle(
         upgrade,
         body: RequestBody::new(body.map_err(Into::into)),
     };
-    Ok(forwarder.forward(api, &call, subresource, client).await?.map(FrontBody::new))
+    Ok(forwarder.forward(api, call, subresource, client).await?.map(FrontBody::new))
 }

@@ -8,27 +8,39 @@ mod exit_priority;
 mod gates;
 mod manifest;
 mod patch;
+mod protobuf;
+mod request_line;
+mod review;
 mod selector;
 mod step;
+mod token;
 
 pub use body::body;
 pub use exit_priority::exit_priority;
 pub use gates::gates;
 pub use manifest::manifest;
 pub use patch::patch;
+pub use protobuf::protobuf;
+pub use request_line::request_line;
+pub use review::review;
 pub use selector::selector;
 pub use step::step;
+pub use token::token;
 
 /// A promise to try to break.
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its binary and of its seeds' directory.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: &[(&str, Target)] = &[
     ("body", body),
     ("exit_priority", exit_priority),
     ("gates", gates),
     ("manifest", manifest),
     ("patch", patch),
+    ("protobuf", protobuf),
+    ("request_line", request_line),
+    ("review", review),
     ("selector", selector),
     ("step", step),
+    ("token", token),
 ];

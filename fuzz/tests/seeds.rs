@@ -88,6 +88,31 @@ fn selectors_hold_on_seeds_and_mutations() {
 }
 
 #[test]
+fn bodies_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("body");
+}
+
+#[test]
+fn protobuf_bodies_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("protobuf");
+}
+
+#[test]
+fn request_lines_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("request_line");
+}
+
+#[test]
+fn reviews_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("review");
+}
+
+#[test]
+fn tokens_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("token");
+}
+
+#[test]
 fn every_target_has_seeds() {
     for (name, _) in TARGETS {
         assert!(!seeds(name).is_empty());

@@ -18,6 +18,7 @@ pub(crate) use create::random_letters;
 pub use create::system_clock;
 pub(crate) use delete::Reviewed;
 pub use delete::{Deleted, Fate};
+pub use page::Continue;
 pub(crate) use patch::Patch;
 pub use shape::to_json;
 pub(crate) use update::Wanted;

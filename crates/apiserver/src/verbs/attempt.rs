@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 use store::{Change, CommitError, Committed, Entry, Revision, Store};
 
 use crate::api::{Api, store_failure, stored};
@@ -22,6 +23,8 @@ const MAX_TRIES: usize = 64;
 pub struct Current {
     /// With its resource version.
     pub object: Box<dyn AnyObject>,
+    /// The same as JSON.
+    pub value: Value,
     pub item: Arc<Item>,
 }
 
@@ -146,7 +149,12 @@ pub fn decode(kind: &'static dyn Served, item: &Arc<Item>) -> Result<Current, St
     let decoded = kind.decode(&value).map_err(|error| {
         Status::internal_error(&format!("the stored object {} cannot be decoded: {error}", item.key))
     })?;
-    Ok(Current { object: decoded.object, item: item.clone() })
+    Ok(Current { object: decoded.object, value, item: item.clone() })
+}
+
+/// The bytes that are served of an object that was just stored; none if it is not served as it is stored.
+pub fn served(kind: &'static dyn Served, stored: &[u8], revision: Revision) -> Option<Bytes> {
+    kind.stored_as().is_none().then(|| encoded::served(stored, revision).into())
 }
 
 /// The bytes that are stored of an object.

@@ -15,7 +15,6 @@ use crate::answer::Answer;
 use crate::api::Api;
 use crate::bootstrap;
 use crate::call::{Call, Sent};
-use crate::encoded;
 use crate::keys;
 use crate::kind::{AnyObject, Scene};
 use crate::options::{DryRun, WriteOptions, WriteVerb, parse_write};
@@ -142,11 +141,8 @@ struct Created {
 impl Created {
     fn at(call: &Call, mut object: Box<dyn AnyObject>, stored: &[u8], revision: Revision) -> Created {
         object.meta_mut().resource_version = Some(revision.to_string());
-        let served = match call.kind.stored_as() {
-            None => encoded::served(stored, revision),
-            Some(_) => object.to_json(),
-        };
-        Created { object, served: served.into() }
+        let served = attempt::served(call.kind, stored, revision).unwrap_or_else(|| object.to_json().into());
+        Created { object, served }
     }
 }
 

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::attempt::{Attempt, Current, Doubt};
 use super::delete::Reviewed;
-use super::shape;
 use super::update::Wanted;
 use crate::answer::Answer;
 use crate::api::Api;
@@ -22,13 +21,13 @@ impl Api {
         let patch = Patch::read(call)?;
         let mut attempt = Attempt::new(self, call.kind, call.place());
         loop {
-            let Some(current) = attempt.current().await? else {
+            let Some(mut current) = attempt.current().await? else {
                 if attempt.doubts().await? == Doubt::Justified {
                     continue;
                 }
                 return Err(Status::not_found(call.kind.facts().named_resource(), call.name()));
             };
-            let wanted = match patch.wanted(call, &current, options.field_validation) {
+            let wanted = match patch.wanted(call, &mut current, options.field_validation) {
                 Ok(wanted) => wanted,
                 Err(refusal) => match attempt.doubts().await? {
                     Doubt::Justified => continue,
@@ -36,9 +35,7 @@ impl Api {
                 },
             };
             if let Some(updated) = self.replace(call, part, &mut attempt, current, wanted, options.dry_run).await? {
-                let served = updated.object.to_json().into();
-                let answer = shape::answer(call, 200, &*updated.object, served, (self.clock)())?;
-                return Ok(answer.with_warnings(updated.warnings));
+                return updated.answer(self, call);
             }
         }
     }
@@ -72,8 +69,8 @@ impl Patch {
     }
 
     /// The object as the patch wants it.
-    fn wanted(&self, call: &Call, current: &Current, validation: FieldValidation) -> Result<Wanted, Status> {
-        let patched = self.apply(current.object.to_value())?;
+    fn wanted(&self, call: &Call, current: &mut Current, validation: FieldValidation) -> Result<Wanted, Status> {
+        let patched = self.apply(std::mem::take(&mut current.value))?;
         let sent = call::decode(call.kind, &patched, &self.repeated, validation)?;
         let mut object = sent.object;
         call.settle_namespace(&mut *object)?;

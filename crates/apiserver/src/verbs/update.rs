@@ -1,5 +1,6 @@
 //! Replacing objects, whole or in part: the common end of updates and patches.
 
+use bytes::Bytes;
 use lifecycle::deletion::{AfterUpdate, Kept, after_update};
 use store::Revision;
 
@@ -28,6 +29,21 @@ pub(crate) struct Wanted {
 pub(crate) struct Updated {
     pub object: Box<dyn AnyObject>,
     pub warnings: Vec<String>,
+    /// The object as it is served, if it is known already.
+    pub encoded: Option<Bytes>,
+}
+
+impl Updated {
+    fn new(object: Box<dyn AnyObject>, warnings: Vec<String>) -> Updated {
+        Updated { object, warnings, encoded: None }
+    }
+
+    /// What a client is told.
+    pub fn answer(mut self, api: &Api, call: &Call) -> Result<Answer, Status> {
+        let served = self.encoded.take().unwrap_or_else(|| self.object.to_json().into());
+        let answer = shape::answer(call, 200, &*self.object, served, (api.clock)())?;
+        Ok(answer.with_warnings(self.warnings))
+    }
 }
 
 impl Api {
@@ -47,9 +63,7 @@ impl Api {
             let (object, warnings) = (sent.object.boxed_clone(), sent.warnings.clone());
             let wanted = Wanted { object, warnings, reviewed: Reviewed::NotYet };
             if let Some(updated) = self.replace(call, part, &mut attempt, current, wanted, options.dry_run).await? {
-                let served = updated.object.to_json().into();
-                let answer = shape::answer(call, 200, &*updated.object, served, (self.clock)())?;
-                return Ok(answer.with_warnings(updated.warnings));
+                return updated.answer(self, call);
             }
         }
     }
@@ -83,7 +97,7 @@ impl Api {
         dry_run: DryRun,
     ) -> Result<Option<Updated>, Status> {
         let decided = self.decide_update(call, part, &current, wanted, dry_run).await;
-        let Updated { mut object, warnings } = match decided {
+        let Updated { mut object, warnings, .. } = match decided {
             Ok(decided) => decided,
             Err(refusal) => match attempt.doubts().await? {
                 Doubt::Justified => return Ok(None),
@@ -91,14 +105,14 @@ impl Api {
             },
         };
         if dry_run == DryRun::All {
-            return Ok(Some(Updated { object, warnings }));
+            return Ok(Some(Updated::new(object, warnings)));
         }
         let released = after_update(current.object.meta(), object.meta()) == AfterUpdate::Remove;
         let removed = released && call.kind.kept_by(&*object) == Kept::ByNothing;
         let version = object.meta().resource_version.clone();
         if removed {
             return Ok(match attempt.remove().await? {
-                Outcome::Done(_) => Some(Updated { object, warnings }),
+                Outcome::Done(_) => Some(Updated::new(object, warnings)),
                 Outcome::Again => None,
             });
         }
@@ -106,12 +120,13 @@ impl Api {
         if current.item.stored() == stored.as_ref() {
             // Nothing changes, so there is nothing to store and nobody to tell.
             object.meta_mut().resource_version = version;
-            return Ok(Some(Updated { object, warnings }));
+            return Ok(Some(Updated::new(object, warnings)));
         }
-        match attempt.update(stored).await? {
+        match attempt.update(stored.clone()).await? {
             Outcome::Done(committed) => {
                 object.meta_mut().resource_version = Some(committed.revision.to_string());
-                Ok(Some(Updated { object, warnings }))
+                let encoded = attempt::served(call.kind, &stored, committed.revision);
+                Ok(Some(Updated { object, warnings, encoded }))
             }
             Outcome::Again => Ok(None),
         }
@@ -143,7 +158,7 @@ impl Api {
         if reviewed == Reviewed::NotYet {
             warnings.extend(self.admission.validate(self, &review, Some(&*object), Some(old)).await?);
         }
-        Ok(Updated { object, warnings })
+        Ok(Updated::new(object, warnings))
     }
 }
 

@@ -1,0 +1,4 @@
+//! The `request_line` target under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::request_line(data));

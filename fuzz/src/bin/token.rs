@@ -1,0 +1,4 @@
+//! The `token` target under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::token(data));

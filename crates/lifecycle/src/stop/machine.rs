@@ -2,18 +2,31 @@
 //!
 //! A runtime drives it with real processes, the simulator with invented ones. The time a process has only shrinks.
 //!
-//! | state | `Requested` | `Exited` | `TimePassed` |
-//! | --- | --- | --- | --- |
-//! | [`Running`](Stop::Running) | signal sent → `Signalled`; timeout 0 or SIGKILL: kill → `Killed` | → `Gone` | – |
-//! | [`Signalled`](Stop::Signalled) | deadline may move earlier; due: kill → `Killed` | → `Gone` | due: kill → `Killed` |
-//! | [`Killed`](Stop::Killed) | – | → `Gone` | – |
-//! | [`Gone`](Stop::Gone) | – | – | – |
+//! The kernel drops signals that the first process of a PID namespace has no handler for. Such a process may be about to
+//! install one: a signal that was dropped is tried again until it is taken or the time is up.
+//!
+//! | state | `Requested` | `SignalDropped` | `Exited` | `TimePassed` |
+//! | --- | --- | --- | --- | --- |
+//! | [`Running`](Stop::Running) | signal sent → `Signalled`; timeout 0 or SIGKILL: kill → `Killed` | – | → `Gone` | – |
+//! | [`Signalled`](Stop::Signalled) | deadline may move earlier; due: kill → `Killed` | tried again soon | → `Gone` | due: kill → `Killed`; dropped: signal again |
+//! | [`Killed`](Stop::Killed) | – | – | → `Gone` | – |
+//! | [`Gone`](Stop::Gone) | – | – | – | – |
 
 use std::time::Duration;
 
 use model::signal::Signal;
 
 use crate::moment::Moment;
+
+/// How long after a signal was dropped it is tried again.
+pub const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+/// A signal that did not reach the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    pub signal: Signal,
+    pub retry_at: Moment,
+}
 
 /// How far the stop of one process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +35,8 @@ pub enum Stop {
     Signalled {
         at: Moment,
         kill_at: Moment,
+        /// Set while the signal has not reached the process.
+        dropped: Option<Dropped>,
     },
     /// SIGKILL was sent; the exit has not been observed yet.
     Killed {
@@ -39,6 +54,10 @@ pub enum StopInput {
     Requested {
         signal: Signal,
         timeout: Duration,
+    },
+    /// The signal that was to be sent has no effect on the process as it is now.
+    SignalDropped {
+        signal: Signal,
     },
     Exited,
     TimePassed,
@@ -63,35 +82,47 @@ impl Stop {
     /// Takes one input.
     pub fn step(self, input: StopInput, now: Moment) -> StopStep {
         match (self, input) {
-            (Stop::Gone { .. }, _) | (Stop::Killed { .. }, StopInput::Requested { .. } | StopInput::TimePassed) => {
-                self.rest(None)
-            }
+            (Stop::Gone { .. }, _)
+            | (
+                Stop::Killed { .. },
+                StopInput::Requested { .. } | StopInput::SignalDropped { .. } | StopInput::TimePassed,
+            )
+            | (Stop::Running, StopInput::SignalDropped { .. } | StopInput::TimePassed) => self.rest(None),
             (_, StopInput::Exited) => Stop::Gone { at: now }.rest(None),
-            (Stop::Running, StopInput::TimePassed) => self.rest(None),
             (Stop::Running, StopInput::Requested { signal, timeout }) => {
                 if timeout.is_zero() || signal == Signal::KILL {
                     return Stop::Killed { at: now }.rest(Some(StopEffect::Kill));
                 }
-                Stop::Signalled { at: now, kill_at: now + timeout }.rest(Some(StopEffect::SendSignal(signal)))
+                let signalled = Stop::Signalled { at: now, kill_at: now + timeout, dropped: None };
+                signalled.rest(Some(StopEffect::SendSignal(signal)))
             }
-            (Stop::Signalled { at, kill_at }, StopInput::Requested { timeout, .. }) => {
-                Stop::kill_when_due(at, kill_at.min(now + timeout), now)
+            (Stop::Signalled { at, kill_at, dropped }, StopInput::Requested { timeout, .. }) => {
+                Stop::Signalled { at, kill_at: kill_at.min(now + timeout), dropped }.when_due(now)
             }
-            (Stop::Signalled { at, kill_at }, StopInput::TimePassed) => Stop::kill_when_due(at, kill_at, now),
+            (Stop::Signalled { at, kill_at, .. }, StopInput::SignalDropped { signal }) => {
+                let dropped = Some(Dropped { signal, retry_at: now + RETRY_AFTER });
+                Stop::Signalled { at, kill_at, dropped }.rest(None)
+            }
+            (Stop::Signalled { .. }, StopInput::TimePassed) => self.when_due(now),
         }
     }
 
-    fn kill_when_due(at: Moment, kill_at: Moment, now: Moment) -> StopStep {
-        if kill_at <= now {
-            Stop::Killed { at: now }.rest(Some(StopEffect::Kill))
-        } else {
-            Stop::Signalled { at, kill_at }.rest(None)
+    fn when_due(self, now: Moment) -> StopStep {
+        match self {
+            Stop::Signalled { kill_at, .. } if kill_at <= now => Stop::Killed { at: now }.rest(Some(StopEffect::Kill)),
+            Stop::Signalled { at, kill_at, dropped: Some(dropped) } if dropped.retry_at <= now => {
+                let again = Stop::Signalled { at, kill_at, dropped: None };
+                again.rest(Some(StopEffect::SendSignal(dropped.signal)))
+            }
+            Stop::Signalled { .. } | Stop::Running | Stop::Killed { .. } | Stop::Gone { .. } => self.rest(None),
         }
     }
 
     fn rest(self, effect: Option<StopEffect>) -> StopStep {
         let wake_at = match self {
-            Stop::Signalled { kill_at, .. } => Some(kill_at),
+            Stop::Signalled { kill_at, dropped, .. } => {
+                Some(dropped.map_or(kill_at, |dropped| dropped.retry_at.min(kill_at)))
+            }
             Stop::Running | Stop::Killed { .. } | Stop::Gone { .. } => None,
         };
         StopStep { state: self, effect, wake_at }
@@ -152,6 +183,35 @@ mod tests {
         for input in [requested(5), StopInput::Exited, StopInput::TimePassed] {
             assert_eq!(gone.step(input, at(10)), StopStep { state: gone, effect: None, wake_at: None });
         }
+    }
+
+    /// 3.4: a PID 1 that installs its handler after the signal was sent still gets it.
+    #[test]
+    fn a_signal_that_was_dropped_is_sent_again_until_it_is_taken() {
+        let term = StopInput::SignalDropped { signal: Signal::TERM };
+        let mut step = Stop::Running.step(requested(1), at(0));
+        for millis in [0, 20, 40] {
+            step = step.state.step(term, at(millis));
+            assert_eq!((step.effect, step.wake_at), (None, Some(at(millis + 20))));
+            assert_eq!(step.state.step(StopInput::TimePassed, at(millis + 19)).effect, None);
+            step = step.state.step(StopInput::TimePassed, at(millis + 20));
+            assert_eq!(step.effect, Some(StopEffect::SendSignal(Signal::TERM)));
+        }
+        // It was taken, so nothing is sent again; the deadline stands.
+        assert_eq!(step.wake_at, Some(at(1_000)));
+        assert_eq!(step.state.step(StopInput::TimePassed, at(999)).effect, None);
+        assert_eq!(step.state.step(StopInput::TimePassed, at(1_000)).effect, Some(StopEffect::Kill));
+    }
+
+    #[test]
+    fn a_dropped_signal_never_outlasts_the_deadline() {
+        let step = Stop::Running.step(requested(1), at(0));
+        let step = step.state.step(StopInput::SignalDropped { signal: Signal::TERM }, at(990));
+        assert_eq!(step.wake_at, Some(at(1_000)));
+        let shortened = step.state.step(requested(0), at(995));
+        assert_eq!(shortened.effect, Some(StopEffect::Kill));
+        let killed = shortened.state.step(StopInput::SignalDropped { signal: Signal::TERM }, at(996));
+        assert_eq!((killed.state, killed.effect), (shortened.state, None));
     }
 
     #[test]

@@ -3,5 +3,5 @@
 pub mod machine;
 pub mod signal;
 
-pub use machine::{Stop, StopEffect, StopInput, StopStep};
+pub use machine::{Dropped, RETRY_AFTER, Stop, StopEffect, StopInput, StopStep};
 pub use signal::{SignalOrigin, StopSignal, effective};

@@ -4,6 +4,8 @@
 
 pub mod address;
 pub mod client;
+#[cfg(feature = "contract")]
+pub mod contract;
 pub mod messages;
 #[cfg(unix)]
 pub mod server;

@@ -5,9 +5,14 @@
 
 mod socket;
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
 
+use futures_util::future::{Either, select};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 use tonic::transport::Server;
 
 use crate::address::Address;
@@ -17,6 +22,9 @@ pub use socket::Socket;
 
 /// The largest message in either direction, as other runtimes have it.
 pub const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+
+/// How long calls that are under way may still take when the server is to stop.
+pub const DRAIN_WITHIN: Duration = Duration::from_secs(3);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -28,9 +36,9 @@ pub enum ServeError {
     Failed { path: PathBuf, reason: String },
 }
 
-/// Serves both services at `address` until `stop`, then lets running calls end, and removes the socket.
+/// Serves both services at `address` until `stop`, then lets running calls end for a while, and removes the socket.
 ///
-/// A call that lasts, such as a stream of events, must be ended by the services themselves when they are to stop.
+/// Calls that last, such as a stream of events, are broken off in the end.
 pub async fn serve<R, I, S>(address: &Address, runtime: R, images: I, stop: S) -> Result<(), ServeError>
 where
     R: RuntimeService,
@@ -53,7 +61,24 @@ where
     let images = ImageServiceServer::new(images)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    let (stopping, stopped) = oneshot::channel();
+    let stop = async {
+        stop.await;
+        // Nobody listens when the server has failed already.
+        let _ = stopping.send(());
+    };
     let server = Server::builder().add_service(runtime).add_service(images);
-    let served = server.serve_with_incoming_shutdown(socket.connections(), stop).await;
-    served.map_err(|error| ServeError::Failed { path: socket.path().to_owned(), reason: error.to_string() })
+    let served = pin!(server.serve_with_incoming_shutdown(socket.connections(), stop));
+    let drained = pin!(async {
+        match stopped.await {
+            Ok(()) => sleep(DRAIN_WITHIN).await,
+            Err(_) => pending().await,
+        }
+    });
+    match select(served, drained).await {
+        Either::Left((Err(error), _)) => {
+            Err(ServeError::Failed { path: socket.path().to_owned(), reason: error.to_string() })
+        }
+        Either::Left((Ok(()), _)) | Either::Right(_) => Ok(()),
+    }
 }

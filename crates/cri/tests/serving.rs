@@ -199,6 +199,17 @@ async fn a_stopped_server_takes_its_socket_away() {
 }
 
 #[tokio::test]
+async fn a_stream_that_never_ends_does_not_keep_a_stopped_server() {
+    let served = served(New).await;
+    let path = served.path();
+    let client = served.client().await;
+    let _events = client.runtime().get_container_events(GetEventsRequest {}).await.unwrap();
+    served.stop.send(()).unwrap();
+    timeout(PATIENCE, served.task).await.unwrap().unwrap().unwrap();
+    assert!(!path.exists());
+}
+
+#[tokio::test]
 async fn only_owner_and_group_may_use_a_socket() {
     let served = served(Old).await;
     assert_eq!(fs::metadata(served.path()).unwrap().permissions().mode() & 0o777, 0o660);

@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod images;
 
+mod cgroup;
 mod containers;
 mod environment;
 mod events;
@@ -191,6 +192,7 @@ pub async fn check(fixture: Arc<dyn Fixture>) {
 pub async fn check_those(fixture: Arc<dyn Fixture>, part: &str) {
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(part)).collect();
     assert!(!chosen.is_empty(), "no case of the contract has {part:?} in its name");
+    let _cgroup = cgroup::Cgroup::new();
     let runs = chosen.iter().map(|case| run(case, fixture.clone()));
     let failures: Vec<String> =
         stream::iter(runs).buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await;

@@ -1,8 +1,5 @@
 //! What containers use, and what happens when they want too much.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use super::Difference;
 use super::scene::{KILLED, PATIENCE, SLEEPS, Scene};
 use crate::client::within;
@@ -71,36 +68,8 @@ pub async fn the_use_of_a_container_is_told(scene: Scene) {
     assert_eq!(ids, [container.id]);
 }
 
-/// The cgroup of a pod, which whoever asks for it has to remove.
-struct PodCgroup(String);
-
-impl PodCgroup {
-    fn new() -> PodCgroup {
-        PodCgroup(format!("eventide-contract-{}", std::process::id()))
-    }
-
-    /// In each hierarchy.
-    fn directories(&self) -> Vec<PathBuf> {
-        let root = Path::new("/sys/fs/cgroup");
-        let hierarchies = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-        hierarchies.chain([root.to_owned()]).map(|hierarchy| hierarchy.join(&self.0)).collect()
-    }
-}
-
-impl Drop for PodCgroup {
-    fn drop(&mut self) {
-        for directory in self.directories() {
-            // Most hierarchies do not have it.
-            let _ = fs::remove_dir(directory);
-        }
-    }
-}
-
 pub async fn the_use_of_a_sandbox_is_told(scene: Scene) {
-    let cgroup = PodCgroup::new();
-    let mut config = scene.pod_config();
-    config.linux.as_mut().unwrap().cgroup_parent = format!("/{}", cgroup.0);
-    let pod = scene.run_pod(config).await.unwrap();
+    let pod = scene.pod().await;
     let container = pod.ready(pod.shell("one", SLEEPS)).await;
     let request = PodSandboxStatsRequest { pod_sandbox_id: pod.id.clone() };
     let stats = scene.runtime().pod_sandbox_stats(request).await.unwrap().into_inner().stats.unwrap();
@@ -111,7 +80,4 @@ pub async fn the_use_of_a_sandbox_is_told(scene: Scene) {
     let request = ListPodSandboxStatsRequest { filter: Some(filter) };
     let listed = scene.runtime().list_pod_sandbox_stats(request).await.unwrap().into_inner().stats;
     assert_eq!(listed.len(), 1);
-    container.stop(0).await.unwrap();
-    pod.stop().await.unwrap();
-    pod.remove().await.unwrap();
 }

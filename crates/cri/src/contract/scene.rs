@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tonic::Status;
 use tonic::transport::Channel;
 
-use super::{Difference, Fixture, TestImage};
+use super::{Difference, Fixture, TestImage, cgroup};
 use crate::client::within;
 use crate::v1::image_service_client::ImageServiceClient;
 use crate::v1::runtime_service_client::RuntimeServiceClient;
@@ -101,12 +101,16 @@ impl Scene {
             log_directory: self.fixture.directory().join(&name).to_str().expect("a path in UTF-8").to_owned(),
             metadata: Some(PodSandboxMetadata {
                 uid: format!("uid-{name}"),
-                name,
+                name: name.clone(),
                 namespace: "contract".into(),
                 attempt: 0,
             }),
             labels: HashMap::from([(LABEL.to_owned(), self.case.to_owned())]),
-            linux: Some(LinuxPodSandboxConfig { security_context: Some(context), ..Default::default() }),
+            linux: Some(LinuxPodSandboxConfig {
+                cgroup_parent: format!("{}/{name}", cgroup::parent()),
+                security_context: Some(context),
+                ..Default::default()
+            }),
             ..Default::default()
         }
     }

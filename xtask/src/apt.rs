@@ -16,10 +16,13 @@ struct Prerequisite {
     reason: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 3] = [
+const PREREQUISITES: [Prerequisite; 6] = [
     Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" },
     Prerequisite { commands: &["python3"], package: "python3", reason: "a client library is Python's" },
     Prerequisite { commands: &["pip3"], package: "python3-pip", reason: "fetches that library" },
+    Prerequisite { commands: &["containerd"], package: "containerd", reason: "a container runtime to compare with" },
+    Prerequisite { commands: &["runc"], package: "runc", reason: "what containerd runs containers with" },
+    Prerequisite { commands: &["busybox"], package: "busybox-static", reason: "what test images are made of" },
 ];
 
 /// Makes sure that everything is there.

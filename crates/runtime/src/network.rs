@@ -13,10 +13,12 @@ mod netlink;
 pub mod nftables;
 pub mod pool;
 pub mod ports;
+mod reaper;
 mod records;
 mod rules;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +27,7 @@ use bridge::{Bridge, BridgeError, BridgeSettings};
 use cni::{Attachment, CniError, CniSettings, Configuration};
 use dns::DnsConfig;
 use links::{Counters, LinkError, Links};
+use reaper::{Reaper, Shared};
 use records::{Record, Records};
 
 pub use ports::{PortMapping, Protocol};
@@ -100,6 +103,8 @@ pub enum NetworkError {
     Namespace(#[from] NamespaceError),
     #[error(transparent)]
     Link(#[from] LinkError),
+    #[error("networks cannot be taken away: {0}")]
+    Reaper(io::Error),
     #[error("the work on the network was cut short")]
     Interrupted,
 }
@@ -113,8 +118,8 @@ pub struct Network {
 #[derive(Debug)]
 struct Inner {
     settings: Settings,
-    records: Records,
-    bridge: Mutex<Bridge>,
+    shared: Arc<Shared>,
+    reaper: Reaper,
 }
 
 impl Network {
@@ -130,7 +135,9 @@ impl Network {
                 }
             }
         }
-        Ok(Self { inner: Arc::new(Inner { settings, records, bridge: Mutex::new(bridge) }) })
+        let shared = Arc::new(Shared { records, bridge: Mutex::new(bridge) });
+        let reaper = Reaper::start(Arc::clone(&shared))?;
+        Ok(Self { inner: Arc::new(Inner { settings, shared, reaper }) })
     }
 
     /// Gives a sandbox its network; on failure it has none.
@@ -146,28 +153,41 @@ impl Network {
     }
 
     /// Takes away all that a sandbox has of the network, which may be nothing. Its namespace may be gone already.
+    ///
+    /// When it returns, no port leads to the sandbox any more. Of the built-in network, the link and the addresses
+    /// follow at once but are not waited for; [`settle`](Self::settle) does.
     pub async fn detach(&self, sandbox: &str) -> Result<(), NetworkError> {
-        match self.inner.records.read(sandbox)? {
+        match self.inner.shared.records.read(sandbox)? {
             Some(Record::Cni(attachment)) => {
                 attachment.delete(&self.inner.settings.cni).await?;
-                Ok(self.inner.records.remove(sandbox)?)
+                Ok(self.inner.shared.records.remove(sandbox)?)
             }
             Some(Record::Bridge { .. }) | None => {
                 let sandbox = sandbox.to_owned();
-                self.blocking(move |inner| inner.detach_from_bridge(&sandbox)).await
+                self.blocking(move |inner| {
+                    inner.bridge().withdraw(&sandbox)?;
+                    inner.reaper.reap(&sandbox)
+                })
+                .await
             }
         }
+    }
+
+    /// Returns when nothing is left of the sandboxes that were detached before.
+    pub async fn settle(&self) -> Result<(), NetworkError> {
+        self.inner.reaper.settle().await
     }
 
     /// Takes away what sandboxes left that are no more. What fails is reported and tried again next time; the rest is
     /// done nevertheless.
     pub async fn reconcile(&self, live: &[String]) -> Result<(), NetworkError> {
         let mut outcome = Ok(());
-        for sandbox in self.inner.records.sandboxes()? {
+        for sandbox in self.inner.shared.records.sandboxes()? {
             if !live.contains(&sandbox) {
                 outcome = outcome.and(self.detach(&sandbox).await);
             }
         }
+        outcome = outcome.and(self.settle().await);
         let live = live.to_vec();
         outcome.and(self.blocking(move |inner| Ok(inner.bridge().reconcile(&live)?)).await)
     }
@@ -185,14 +205,15 @@ impl Network {
 
     /// The addresses of a sandbox, also after a restart.
     pub fn addresses(&self, sandbox: &str) -> Result<Vec<IpAddr>, NetworkError> {
-        Ok(self.inner.records.read(sandbox)?.map(|record| record.addresses()).unwrap_or_default())
+        Ok(self.inner.shared.records.read(sandbox)?.map(|record| record.addresses()).unwrap_or_default())
     }
 
     /// Leaves the host as it was before the first sandbox; does nothing while a sandbox has a network.
     pub async fn dismantle(&self) -> Result<(), NetworkError> {
+        self.settle().await?;
         self.blocking(|inner| {
             let mut bridge = inner.bridge();
-            if inner.records.sandboxes()?.is_empty() {
+            if inner.shared.records.sandboxes()?.is_empty() {
                 bridge.dismantle()?;
             }
             Ok(())
@@ -211,7 +232,7 @@ impl Network {
         sandbox: &Sandbox,
     ) -> Result<Vec<IpAddr>, NetworkError> {
         let mut attachment = Box::new(Attachment::new(configuration, sandbox)?);
-        let records = &self.inner.records;
+        let records = &self.inner.shared.records;
         records.create(&sandbox.id, &Record::Cni(attachment.clone()))?;
         let added = attachment.add(&self.inner.settings.cni).await;
         // What the plugins answered so far is what they need to undo it.
@@ -237,29 +258,25 @@ impl Network {
 impl Inner {
     /// A panic between two steps leaves what a crash leaves, and that is dealt with.
     fn bridge(&self) -> MutexGuard<'_, Bridge> {
-        self.bridge.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.bridge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn attach_to_bridge(&self, sandbox: &Sandbox) -> Result<Vec<IpAddr>, NetworkError> {
         let ports = sandbox.ports.clone();
-        self.records.create(&sandbox.id, &Record::Bridge { addresses: Vec::new(), ports: ports.clone() })?;
+        self.shared.records.create(&sandbox.id, &Record::Bridge { addresses: Vec::new(), ports: ports.clone() })?;
         let attached = self.bridge().attach(&sandbox.id, &sandbox.netns, &ports).map_err(NetworkError::from);
         let recorded = attached.and_then(|addresses| {
             let record = Record::Bridge { addresses, ports };
-            self.records.write(&sandbox.id, &record)?;
+            self.shared.records.write(&sandbox.id, &record)?;
             Ok(record.addresses())
         });
-        if recorded.is_err()
-            && let Err(undoing) = self.detach_from_bridge(&sandbox.id)
-        {
-            tracing::warn!(sandbox = %sandbox.id, error = %undoing, "a failed network could not be taken away yet");
+        if recorded.is_err() {
+            let undone = self.bridge().detach(&sandbox.id).map_err(NetworkError::from);
+            if let Err(undoing) = undone.and_then(|()| Ok(self.shared.records.remove(&sandbox.id)?)) {
+                tracing::warn!(sandbox = %sandbox.id, error = %undoing, "a failed network could not be taken away yet");
+            }
         }
         recorded
-    }
-
-    fn detach_from_bridge(&self, sandbox: &str) -> Result<(), NetworkError> {
-        self.bridge().detach(sandbox)?;
-        Ok(self.records.remove(sandbox)?)
     }
 }
 

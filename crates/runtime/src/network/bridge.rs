@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use rustix::io::Errno;
 
-use super::links::{LinkError, Links, MacAddress, VethPair};
+use super::links::{Link, LinkError, Links, MacAddress, VethPair};
 use super::nftables::Tables;
 use super::pool::{Pool, PoolError};
 use super::ports::{PortError, PortMapping, Ports, Protocol};
@@ -100,23 +100,51 @@ impl Bridge {
         Ok(bridge)
     }
 
-    /// Gives a sandbox its link, addresses and ports; on failure it has none of them.
+    /// Gives a sandbox its link, addresses and ports. When it fails, `detach` takes away what was done.
     pub fn attach(&mut self, sandbox: &str, netns: &Path, mappings: &[PortMapping]) -> Result<Vec<IpNet>, BridgeError> {
-        let attached = self.try_attach(sandbox, netns, mappings);
-        if attached.is_err() {
-            // The first error says why; what cannot be undone now is undone by `detach` or `reconcile`.
-            let _ = self.detach(sandbox);
+        let bridge = self.prepare()?;
+        let addresses =
+            self.pools.iter_mut().map(|pool| pool.reserve(sandbox)).collect::<Result<Vec<IpNet>, PoolError>>()?;
+        self.adopt(sandbox, mappings, &addresses)?;
+        match self.connect(sandbox, netns, bridge, &addresses) {
+            // Someone removed the bridge behind our back: make it again, once.
+            Err(BridgeError::Link(error)) if error.is(Errno::NODEV) => {
+                self.prepared = None;
+                let bridge = self.prepare()?;
+                self.connect(sandbox, netns, bridge, &addresses)?;
+            }
+            other => other?,
         }
-        attached
+        if !mappings.is_empty() {
+            if let Some(link) = self.links.find(&veth_name(sandbox))? {
+                self.links.allow_hairpin(link.index)?;
+            }
+            self.install_rules()?;
+            forget_connections(mappings.iter())?;
+        }
+        Ok(addresses)
     }
 
     /// Takes away whatever a sandbox has, which may be nothing.
     pub fn detach(&mut self, sandbox: &str) -> Result<(), BridgeError> {
-        if let Some(published) = self.ports.withdraw(sandbox) {
-            self.install_rules()?;
-            forget_connections(published.iter().map(|port| &port.mapping))?;
-        }
+        self.withdraw(sandbox)?;
         self.links.delete(&veth_name(sandbox))?;
+        self.release(sandbox)
+    }
+
+    /// The first step of taking away: nothing leads to the sandbox's ports any more.
+    pub fn withdraw(&mut self, sandbox: &str) -> Result<(), BridgeError> {
+        match self.ports.withdraw(sandbox) {
+            Some(published) => {
+                self.install_rules()?;
+                forget_connections(published.iter().map(|port| &port.mapping))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The last step, when the link is gone: the addresses are free again.
+    pub fn release(&mut self, sandbox: &str) -> Result<(), BridgeError> {
         for pool in &mut self.pools {
             pool.release(sandbox)?;
         }
@@ -136,11 +164,9 @@ impl Bridge {
         dead.iter().for_each(|sandbox| drop(self.ports.withdraw(sandbox)));
         let names: Vec<String> = live.iter().map(|sandbox| veth_name(sandbox)).collect();
         if let Some(bridge) = self.links.find(&self.settings.name)? {
-            for link in self.links.all()? {
-                if link.master == Some(bridge.index) && !names.contains(&link.name) {
-                    self.links.delete(&link.name)?;
-                }
-            }
+            let of_the_dead = |link: &Link| link.master == Some(bridge.index) && !names.contains(&link.name);
+            let leftovers: Vec<Link> = self.links.all()?.into_iter().filter(of_the_dead).collect();
+            self.links.delete_all(&leftovers.into_iter().map(|link| link.name).collect::<Vec<_>>())?;
             if !self.pools.is_empty() {
                 self.install_rules()?;
             }
@@ -162,27 +188,6 @@ impl Bridge {
         self.tables.remove(&self.settings.name).map_err(BridgeError::Rules)?;
         self.links.delete(&self.settings.name)?;
         Ok(())
-    }
-
-    fn try_attach(&mut self, sandbox: &str, netns: &Path, mappings: &[PortMapping]) -> Result<Vec<IpNet>, BridgeError> {
-        let bridge = self.prepare()?;
-        let addresses =
-            self.pools.iter_mut().map(|pool| pool.reserve(sandbox)).collect::<Result<Vec<IpNet>, PoolError>>()?;
-        self.adopt(sandbox, mappings, &addresses)?;
-        match self.connect(sandbox, netns, bridge, &addresses) {
-            // Someone removed the bridge behind our back: make it again, once.
-            Err(BridgeError::Link(error)) if error.is(Errno::NODEV) => {
-                self.prepared = None;
-                let bridge = self.prepare()?;
-                self.connect(sandbox, netns, bridge, &addresses)?;
-            }
-            other => other?,
-        }
-        if !mappings.is_empty() {
-            self.install_rules()?;
-            forget_connections(mappings.iter())?;
-        }
-        Ok(addresses)
     }
 
     fn connect(&mut self, sandbox: &str, netns: &Path, bridge: u32, addresses: &[IpNet]) -> Result<(), BridgeError> {
@@ -253,6 +258,12 @@ fn forget_connections<'a>(mappings: impl Iterator<Item = &'a PortMapping>) -> Re
     let udp: Vec<u16> =
         mappings.filter(|mapping| mapping.protocol == Protocol::Udp).map(|mapping| mapping.host_port).collect();
     if udp.is_empty() { Ok(()) } else { conntrack::forget_udp(&udp).map_err(BridgeError::Conntrack) }
+}
+
+/// Deletes the links of sandboxes; the kernel takes tens of milliseconds for it, however many they are.
+pub fn delete_links(links: &mut Links, sandboxes: &[String]) -> Result<(), BridgeError> {
+    let names: Vec<String> = sandboxes.iter().map(|sandbox| veth_name(sandbox)).collect();
+    Ok(links.delete_all(&names)?)
 }
 
 /// The name of a sandbox's link on the host; ids are longer than names of links can be.

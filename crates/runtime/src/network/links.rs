@@ -12,6 +12,7 @@ use super::netlink::{Answer, Attribute, CREATE, EXCLUSIVE, Family, Message, REPL
 const NEW_LINK: u16 = 16;
 const DELETE_LINK: u16 = 17;
 const GET_LINK: u16 = 18;
+const SET_LINK: u16 = 19;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const GET_ROUTE: u16 = 26;
@@ -20,12 +21,15 @@ const LINK_ADDRESS: u16 = 1;
 const LINK_NAME: u16 = 3;
 const LINK_MTU: u16 = 4;
 const LINK_MASTER: u16 = 10;
+const LINK_PORT: u16 = 12;
 const LINK_INFO: u16 = 18;
 const LINK_STATS64: u16 = 23;
+const LINK_GROUP: u16 = 27;
 const LINK_NETNS: u16 = 28;
 const INFO_KIND: u16 = 1;
 const INFO_DATA: u16 = 2;
 const VETH_PEER: u16 = 1;
+const PORT_HAIRPIN: u16 = 4;
 const FLAG_UP: u32 = 1;
 const LINK_HEADER: usize = 16;
 
@@ -43,6 +47,10 @@ const TYPE_UNICAST: u8 = 1;
 
 const FAMILY_IPV4: u8 = 2;
 const FAMILY_IPV6: u8 = 10;
+const FAMILY_BRIDGE: u8 = 7;
+
+/// The group of links that are to be deleted and nothing else.
+const CONDEMNED: u32 = 0x4556_4e54;
 
 /// The longest name of a link.
 pub const MAX_NAME: usize = 15;
@@ -169,6 +177,33 @@ impl Links {
         let message = Message::new(DELETE_LINK, 0).fixed(&link_header(0, 0)).text(LINK_NAME, name);
         let deleted = self.request(|| format!("the link {name} cannot be deleted"), message);
         Ok(unless(deleted, Errno::NODEV)?.is_some())
+    }
+
+    /// Deletes links together, in the time that one takes: the kernel waits for all packets on their way only once.
+    /// Those that are not there are no error.
+    pub fn delete_all(&mut self, names: &[String]) -> Result<(), LinkError> {
+        for name in names {
+            let message = Message::new(NEW_LINK, 0)
+                .fixed(&link_header(0, 0))
+                .text(LINK_NAME, name)
+                .attribute(LINK_GROUP, &CONDEMNED.to_ne_bytes());
+            let condemned = self.request(|| format!("the link {name} cannot be set apart"), message);
+            unless(condemned, Errno::NODEV)?;
+        }
+        let message =
+            Message::new(DELETE_LINK, 0).fixed(&link_header(0, 0)).attribute(LINK_GROUP, &CONDEMNED.to_ne_bytes());
+        let deleted = self.request(|| format!("the links {} cannot be deleted", names.join(", ")), message);
+        unless(deleted, Errno::NODEV)?;
+        Ok(())
+    }
+
+    /// Lets a port of a bridge get back what came from it, as when a sandbox asks for its own port of the host.
+    pub fn allow_hairpin(&mut self, index: u32) -> Result<(), LinkError> {
+        let mut header = link_header(index, 0);
+        header[0] = FAMILY_BRIDGE;
+        let message =
+            Message::new(SET_LINK, 0).fixed(&header).nested(LINK_PORT, |port| port.attribute(PORT_HAIRPIN, &[1]));
+        self.request(|| format!("the link {index} cannot be a hairpin"), message)
     }
 
     /// Gives a link an address; one that it has already stays.

@@ -76,6 +76,7 @@ fn a_hundred_sandboxes_come_and_go_without_a_trace() {
             runtime::namespaces::unpin(&host.pins(&id)).unwrap();
             timed(&mut unpin_time, started);
         }
+        network.settle().await.unwrap();
         println!(
             "mean of 100: pin {:?}, attach {:?}, detach {:?}, unpin {:?}",
             pin_time / 100,

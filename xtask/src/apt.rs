@@ -16,10 +16,16 @@ struct Prerequisite {
     reason: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 3] = [
+const PREREQUISITES: [Prerequisite; 5] = [
     Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" },
     Prerequisite { commands: &["python3"], package: "python3", reason: "a client library is Python's" },
     Prerequisite { commands: &["pip3"], package: "python3-pip", reason: "fetches that library" },
+    Prerequisite {
+        commands: &["/usr/lib/cni/bridge"],
+        package: "containernetworking-plugins",
+        reason: "sandboxes have CNI networks",
+    },
+    Prerequisite { commands: &["iptables"], package: "iptables", reason: "a CNI plugin opens ports with it" },
 ];
 
 /// Makes sure that everything is there.

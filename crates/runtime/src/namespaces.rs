@@ -73,6 +73,8 @@ pub struct Wanted {
 pub enum NamespaceError {
     #[error("{action} {path}: {source}")]
     File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("{0} has pins of namespaces already; unpin them first")]
+    Exists(PathBuf),
     #[error("a new namespace could not be made: {0} (root with CAP_SYS_ADMIN is needed)")]
     Unshare(io::Error),
     #[error("{path} is no network namespace that can be entered: {source}")]
@@ -101,6 +103,9 @@ impl NamespaceError {
 pub fn pin(directory: &Path, wanted: &Wanted) -> Result<(), NamespaceError> {
     let parameters = sysctls::check(&wanted.sysctls, &wanted.kinds)?;
     check_hostname(wanted)?;
+    if Kind::ALL.iter().any(|kind| kind.pin_in(directory).exists()) {
+        return Err(NamespaceError::Exists(directory.to_owned()));
+    }
     std::fs::create_dir_all(directory).map_err(|error| NamespaceError::file("cannot make", directory, error))?;
     let made = on_a_thread("namespaces", || {
         leave(&wanted.kinds)?;

@@ -178,7 +178,7 @@ impl Network {
         self.inner.reaper.settle().await
     }
 
-    /// Takes away what sandboxes left that are no more. What fails is reported and tried again next time; the rest is
+    /// Takes away what sandboxes left that are no more: all but those that were attached and not yet detached. What fails is reported and tried again next time; the rest is
     /// done nevertheless.
     pub async fn reconcile(&self, live: &[String]) -> Result<(), NetworkError> {
         let mut outcome = Ok(());

@@ -3,5 +3,17 @@
 
 #[path = "network/bridge.rs"]
 mod bridge;
+#[path = "network/cni.rs"]
+mod cni;
 #[path = "network/host.rs"]
 mod host;
+#[path = "network/leftovers.rs"]
+mod leftovers;
+#[path = "network/namespaces.rs"]
+mod namespaces;
+#[path = "network/plugins.rs"]
+mod plugins;
+#[path = "network/ports.rs"]
+mod ports;
+#[path = "network/refusals.rs"]
+mod refusals;

@@ -14,7 +14,6 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use rustix::io::Errno;
 
 use super::links::{Link, LinkError, Links, MacAddress, VethPair};
 use super::nftables::Tables;
@@ -106,14 +105,14 @@ impl Bridge {
         let addresses =
             self.pools.iter_mut().map(|pool| pool.reserve(sandbox)).collect::<Result<Vec<IpNet>, PoolError>>()?;
         self.adopt(sandbox, mappings, &addresses)?;
-        match self.connect(sandbox, netns, bridge, &addresses) {
+        let connected = self.connect(sandbox, netns, bridge, &addresses);
+        if connected.is_err() && self.links.find(&self.settings.name)?.map(|link| link.index) != Some(bridge) {
             // Someone removed the bridge behind our back: make it again, once.
-            Err(BridgeError::Link(error)) if error.is(Errno::NODEV) => {
-                self.prepared = None;
-                let bridge = self.prepare()?;
-                self.connect(sandbox, netns, bridge, &addresses)?;
-            }
-            other => other?,
+            self.prepared = None;
+            let bridge = self.prepare()?;
+            self.connect(sandbox, netns, bridge, &addresses)?;
+        } else {
+            connected?;
         }
         if !mappings.is_empty() {
             if let Some(link) = self.links.find(&veth_name(sandbox))? {

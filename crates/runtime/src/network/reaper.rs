@@ -91,9 +91,11 @@ fn reap(shared: &Shared, links: &mut Links, sandboxes: &[String]) -> Result<(), 
     }
     bridge::delete_links(links, sandboxes)?;
     let mut bridge = shared.bridge.lock().unwrap_or_else(PoisonError::into_inner);
-    for sandbox in sandboxes {
+    let mut release = |sandbox: &String| {
         bridge.release(sandbox)?;
-        shared.records.remove(sandbox)?;
-    }
-    Ok(())
+        Ok(shared.records.remove(sandbox)?)
+    };
+    // One that fails does not hold up the others.
+    let outcomes: Vec<Result<(), NetworkError>> = sandboxes.iter().map(&mut release).collect();
+    outcomes.into_iter().collect()
 }

@@ -1,8 +1,13 @@
 //! The built-in network: who reaches whom.
 
-use runtime::network::Protocol;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
-use super::host::{HOST, NEIGHBOUR, ask_tcp, ask_udp, on_a_host, port, serve_tcp, serve_udp, udp};
+use runtime::namespaces;
+use runtime::network::links::Links;
+use runtime::network::{self, Protocol, Provider};
+
+use super::host::{BRIDGE, NEIGHBOUR, ask_tcp, on_a_host, port, serve_tcp};
 
 #[test]
 fn sandboxes_reach_each_other_the_host_and_the_outside() {
@@ -26,67 +31,128 @@ fn sandboxes_reach_each_other_the_host_and_the_outside() {
 }
 
 #[test]
-fn ports_of_the_host_lead_to_the_sandbox_from_everywhere() {
+fn a_hundred_sandboxes_come_and_go_without_a_trace() {
     on_a_host(async |host| {
-        let (network, neighbour) = (host.network(), host.neighbour());
-        let (mut web, other) = (host.sandbox("web"), host.sandbox("other"));
-        web.ports = vec![port(Protocol::Tcp, 8080, 80), port(Protocol::Udp, 5353, 53)];
-        network.attach(&web).await.unwrap();
-        network.attach(&other).await.unwrap();
-        serve_tcp(&web.netns, 80, "web");
-        serve_udp(&web.netns, 53, "web");
-        for (place, server) in [
-            (Some(neighbour.as_path()), HOST),
-            (None, HOST),
-            (None, "127.0.0.1"),
-            (Some(other.netns.as_path()), HOST),
-            (Some(web.netns.as_path()), HOST),
-        ] {
-            let tcp = ask_tcp(place, &format!("{server}:8080"));
-            assert_eq!(tcp.unwrap(), "web", "TCP from {place:?} to {server}");
-            let client = udp(place, "0.0.0.0:0");
-            assert_eq!(ask_udp(&client, &format!("{server}:5353")).unwrap(), "web", "UDP from {place:?} to {server}");
+        let network = host.network();
+        let mut spent = [Duration::ZERO; 4];
+        for number in 0..100u16 {
+            let id = format!("s{number}");
+            let mut times = vec![Instant::now()];
+            let mut sandbox = host.sandbox(&id);
+            if number % 2 == 0 {
+                sandbox.ports = vec![port(Protocol::Tcp, 8000, 80)];
+            }
+            times.push(Instant::now());
+            network.attach(&sandbox).await.unwrap();
+            times.push(Instant::now());
+            network.detach(&id).await.unwrap();
+            times.push(Instant::now());
+            namespaces::unpin(&host.pins(&id)).unwrap();
+            times.push(Instant::now());
+            spent.iter_mut().zip(times.windows(2)).for_each(|(sum, pair)| *sum += pair[1] - pair[0]);
         }
-        network.detach("web").await.unwrap();
-        assert!(ask_tcp(None, &format!("{HOST}:8080")).is_err());
+        let [pin, attach, detach, unpin] = spent.map(|sum| sum / 100);
+        println!("mean of 100: pin {pin:?}, attach {attach:?}, detach {detach:?}, unpin {unpin:?}");
+        network.settle().await.unwrap();
+        assert_eq!(host.link_names(), [BRIDGE, "lo"]);
+        assert_eq!(host.state_files(), ["addresses/ipv4/last", "subnet"]);
+        assert!(host.rules().iter().all(|rule| !rule.comment.starts_with("sandbox")), "{:?}", host.rules());
+        assert_eq!(std::fs::read_dir(host.directory.join("pins")).unwrap().count(), 0);
     });
 }
 
 #[test]
-fn a_hundred_sandboxes_come_and_go_without_a_trace() {
+fn sandboxes_attached_at_once_have_different_addresses() {
     on_a_host(async |host| {
         let network = host.network();
-        let (mut pin_time, mut attach_time, mut detach_time, mut unpin_time) = Default::default();
-        let timed = |total: &mut std::time::Duration, since: std::time::Instant| *total += since.elapsed();
-        for number in 0..100u16 {
-            let id = format!("s{number}");
-            let started = std::time::Instant::now();
-            let mut sandbox = host.sandbox(&id);
-            timed(&mut pin_time, started);
-            if number % 2 == 0 {
-                sandbox.ports = vec![port(Protocol::Tcp, 8000, 80)];
-            }
-            let started = std::time::Instant::now();
-            network.attach(&sandbox).await.unwrap();
-            timed(&mut attach_time, started);
-            let started = std::time::Instant::now();
-            network.detach(&id).await.unwrap();
-            timed(&mut detach_time, started);
-            let started = std::time::Instant::now();
-            runtime::namespaces::unpin(&host.pins(&id)).unwrap();
-            timed(&mut unpin_time, started);
+        let sandboxes: Vec<_> = (0..24).map(|number| host.sandbox(&format!("s{number}"))).collect();
+        let tasks: Vec<_> = sandboxes
+            .into_iter()
+            .map(|sandbox| {
+                let network = network.clone();
+                tokio::spawn(async move { network.attach(&sandbox).await.unwrap().addresses[0] })
+            })
+            .collect();
+        let mut addresses = BTreeSet::new();
+        for task in tasks {
+            addresses.insert(task.await.unwrap());
+        }
+        assert_eq!(addresses.len(), 24);
+        let ends: Vec<_> = (0..24)
+            .map(|number| {
+                let network = network.clone();
+                tokio::spawn(async move { network.detach(&format!("s{number}")).await.unwrap() })
+            })
+            .collect();
+        for end in ends {
+            end.await.unwrap();
         }
         network.settle().await.unwrap();
-        println!(
-            "mean of 100: pin {:?}, attach {:?}, detach {:?}, unpin {:?}",
-            pin_time / 100,
-            attach_time / 100,
-            detach_time / 100,
-            unpin_time / 100
-        );
-        assert_eq!(host.link_names(), ["eventide0", "lo"]);
-        assert_eq!(host.state_files(), ["addresses/ipv4/last", "subnet"]);
-        assert!(host.rules().iter().all(|rule| !rule.comment.starts_with("sandbox")), "{:?}", host.rules());
-        assert_eq!(std::fs::read_dir(host.directory.join("pins")).unwrap().count(), 0);
+        assert_eq!(host.link_names(), [BRIDGE, "lo"]);
+    });
+}
+
+#[test]
+fn a_sandbox_can_have_both_families() {
+    on_a_host(async |host| {
+        let mut settings = host.settings();
+        settings.bridge.ipv6 = Some("fd00:88::/64".parse().unwrap());
+        let network = network::Network::open(settings).unwrap();
+        let (one, two) = (host.sandbox("one"), host.sandbox("two"));
+        network.attach(&one).await.unwrap();
+        let attached = network.attach(&two).await.unwrap();
+        let [ipv4, ipv6] = attached.addresses[..] else { panic!("{attached:?}") };
+        assert!(ipv4.is_ipv4() && ipv6.is_ipv6());
+        assert_eq!(network.addresses("two").unwrap(), attached.addresses);
+        let listener = namespaces::enter(&two.netns, || std::net::TcpListener::bind("[::]:80").unwrap()).unwrap();
+        let connect = || std::net::TcpStream::connect_timeout(&(ipv6, 80).into(), super::host::PATIENCE);
+        namespaces::enter(&one.netns, connect).unwrap().unwrap();
+        drop(listener);
+    });
+}
+
+#[test]
+fn traffic_of_a_sandbox_is_counted() {
+    on_a_host(async |host| {
+        let network = host.network();
+        let sandbox = host.sandbox("counted");
+        let address = network.attach(&sandbox).await.unwrap().addresses[0];
+        serve_tcp(&sandbox.netns, 80, "counted");
+        ask_tcp(None, &format!("{address}:80")).unwrap();
+        let usage = network::usage(&sandbox.netns).unwrap();
+        let eth0 = usage.iter().find(|link| link.name == network::INTERFACE).expect("the sandbox has its link");
+        assert!(eth0.counters.rx_bytes > 0 && eth0.counters.tx_bytes > 0, "{eth0:?}");
+        assert!(usage.iter().all(|link| link.name != "lo"), "{usage:?}");
+    });
+}
+
+#[test]
+fn a_bridge_that_someone_removed_is_made_again() {
+    on_a_host(async |host| {
+        let network = host.network();
+        network.attach(&host.sandbox("before")).await.unwrap();
+        Links::open().unwrap().delete(BRIDGE).unwrap();
+        let sandbox = host.sandbox("after");
+        let address = network.attach(&sandbox).await.unwrap().addresses[0];
+        serve_tcp(&sandbox.netns, 80, "after");
+        assert_eq!(ask_tcp(None, &format!("{address}:80")).unwrap(), "after");
+    });
+}
+
+#[test]
+fn the_host_is_left_as_it_was_when_the_last_sandbox_is_gone() {
+    on_a_host(async |host| {
+        let network = host.network();
+        assert_eq!(network.status().unwrap(), Provider::Bridge { name: BRIDGE.to_owned() });
+        assert_eq!(host.link_names(), ["lo"], "opening changes nothing");
+        network.attach(&host.sandbox("last")).await.unwrap();
+        network.dismantle().await.unwrap();
+        assert!(host.link_names().contains(&BRIDGE.to_owned()), "a sandbox still needs it");
+        network.detach("last").await.unwrap();
+        network.dismantle().await.unwrap();
+        network.dismantle().await.unwrap();
+        assert_eq!(host.link_names(), ["lo"]);
+        assert_eq!(host.rules(), []);
+        network.attach(&host.sandbox("again")).await.unwrap();
     });
 }

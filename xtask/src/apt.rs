@@ -9,7 +9,7 @@ use crate::step;
 
 /// Something that must be installed.
 struct Prerequisite {
-    /// Any of these commands will do.
+    /// Any of these commands will do; one that is not on the path is named with its place.
     commands: &'static [&'static str],
     /// The Debian package that has the first of them.
     package: &'static str,

@@ -2,7 +2,7 @@
 //!
 //! When there is a CNI configuration its plugins give them, otherwise the built-in bridge does. Who gave a sandbox its
 //! network is recorded before anything is done, so that `detach` takes all of it away whatever a crash left behind.
-//! Namespaces are made before and removed after, by `namespaces`.
+//! Namespaces are made before and removed after, by `namespaces`. A sandbox in the host's network is not attached at all.
 
 pub mod bridge;
 pub mod cni;
@@ -197,7 +197,7 @@ impl Network {
         match self.configuration()? {
             Some(configuration) => Ok(Provider::Cni { network: configuration.name().to_owned() }),
             None => {
-                self.inner.bridge().check()?;
+                bridge::check()?;
                 Ok(Provider::Bridge { name: self.inner.settings.bridge.name.clone() })
             }
         }

@@ -39,6 +39,12 @@ pub struct BridgeSettings {
     pub mtu: Option<u32>,
 }
 
+impl Default for BridgeSettings {
+    fn default() -> Self {
+        Self { name: "eventide0".to_owned(), ipv4: None, ipv6: None, mtu: None }
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
     #[error("the built-in network needs CAP_NET_ADMIN and CAP_SYS_ADMIN: run as root, or give a CNI configuration")]
@@ -55,7 +61,7 @@ pub enum BridgeError {
     SubnetInUse { name: String, old: Ipv4Net, new: Ipv4Net },
     #[error(transparent)]
     Link(#[from] LinkError),
-    #[error("the nf_tables rules cannot be set: {0}")]
+    #[error("the nf_tables rules cannot be set: {0} (a kernel of 5.2 or newer with nf_tables and its NAT is needed)")]
     Rules(io::Error),
     #[error("stale connections cannot be forgotten: {0}")]
     Conntrack(io::Error),
@@ -77,7 +83,8 @@ pub struct Bridge {
     settings: BridgeSettings,
     directory: PathBuf,
     links: Links,
-    tables: Tables,
+    /// Opened when first needed: a machine without nf_tables can still run sandboxes in the host's network.
+    tables: Option<Tables>,
     /// Empty until a subnet was chosen.
     pools: Vec<Pool>,
     ports: Ports,
@@ -89,10 +96,16 @@ impl Bridge {
     /// Changes nothing on the host; that happens with the first sandbox.
     pub fn open(directory: &Path, settings: BridgeSettings) -> Result<Self, BridgeError> {
         check_name(&settings.name)?;
-        let tables = Tables::open().map_err(BridgeError::Rules)?;
         let (links, directory) = (Links::open()?, directory.to_owned());
-        let mut bridge =
-            Self { settings, directory, links, tables, pools: Vec::new(), ports: Ports::default(), prepared: None };
+        let mut bridge = Self {
+            settings,
+            directory,
+            links,
+            tables: None,
+            pools: Vec::new(),
+            ports: Ports::default(),
+            prepared: None,
+        };
         if let Some(subnet) = subnet::remembered(&bridge.directory) {
             bridge.open_pools(subnet)?;
         }
@@ -176,16 +189,12 @@ impl Bridge {
         Ok(())
     }
 
-    /// Whether sandboxes can be attached.
-    pub fn check(&self) -> Result<(), BridgeError> {
-        host::check_capabilities()
-    }
-
     /// Removes the bridge and its rules; both are made again with the next sandbox.
     pub fn dismantle(&mut self) -> Result<(), BridgeError> {
         self.prepared = None;
-        self.tables.remove(&self.settings.name).map_err(BridgeError::Rules)?;
-        self.links.delete(&self.settings.name)?;
+        let name = self.settings.name.clone();
+        self.tables()?.remove(&name).map_err(BridgeError::Rules)?;
+        self.links.delete(&name)?;
         Ok(())
     }
 
@@ -248,8 +257,21 @@ impl Bridge {
         let subnets: Vec<IpNet> = self.pools.iter().map(|pool| pool.gateway().trunc()).collect();
         let published: Vec<_> = self.ports.all().cloned().collect();
         let chains = rules::chains(&self.settings.name, &subnets, &published);
-        self.tables.replace(&self.settings.name, &chains).map_err(BridgeError::Rules)
+        let name = self.settings.name.clone();
+        self.tables()?.replace(&name, &chains).map_err(BridgeError::Rules)
     }
+
+    fn tables(&mut self) -> Result<&mut Tables, BridgeError> {
+        match &mut self.tables {
+            Some(tables) => Ok(tables),
+            empty => Ok(empty.insert(Tables::open().map_err(BridgeError::Rules)?)),
+        }
+    }
+}
+
+/// Whether sandboxes can be attached, as far as that can be told before one is.
+pub fn check() -> Result<(), BridgeError> {
+    host::check_capabilities()
 }
 
 /// UDP has no beginning: without this, packets of a known peer keep going where they went before the rules changed.

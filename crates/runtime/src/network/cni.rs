@@ -21,6 +21,9 @@ use super::{INTERFACE, Sandbox};
 use crate::namespaces;
 use plugin::Call;
 
+/// Long for a plugin, short for a kubelet, which waits four minutes for a sandbox.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
 #[derive(Debug, thiserror::Error)]
 pub enum CniError {
     #[error(transparent)]
@@ -40,6 +43,17 @@ pub struct CniSettings {
     pub plugins: Vec<PathBuf>,
     /// How long one plugin may take.
     pub timeout: Duration,
+}
+
+impl Default for CniSettings {
+    /// The places that everyone uses, and Debian's for plugins.
+    fn default() -> Self {
+        Self {
+            configurations: PathBuf::from("/etc/cni/net.d"),
+            plugins: ["/opt/cni/bin", "/usr/lib/cni"].map(PathBuf::from).to_vec(),
+            timeout: DEFAULT_TIMEOUT,
+        }
+    }
 }
 
 /// One sandbox in one network: all that a chain of plugins is told, and what it answered.

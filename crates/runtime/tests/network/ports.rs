@@ -1,13 +1,13 @@
 //! Ports of the host that lead to sandboxes.
 
 use std::io::ErrorKind;
-use std::net::TcpListener;
 
 use runtime::network::bridge::BridgeError;
+use runtime::network::nftables::Tables;
 use runtime::network::ports::PortError;
 use runtime::network::{NetworkError, PortMapping, Protocol};
 
-use super::host::{HOST, ask_tcp, ask_udp, on_a_host, port, serve_tcp, serve_udp, udp};
+use super::host::{BRIDGE, HOST, ask_tcp, ask_udp, on_a_host, port, serve_tcp, serve_udp, udp};
 
 #[test]
 fn ports_of_the_host_lead_to_the_sandbox_from_everywhere() {
@@ -100,12 +100,21 @@ fn sandboxes_do_not_reach_the_hosts_loopback() {
     on_a_host(async |host| {
         let network = host.network();
         let sandbox = host.sandbox("curious");
-        network.attach(&sandbox).await.unwrap();
-        let guard = host.rules().into_iter().find(|rule| rule.chain == "guard").expect("there is a guard");
-        assert_eq!(guard.expressions.last().map(String::as_str), Some("immediate"), "{guard:?}");
-        let _service = TcpListener::bind("127.0.0.1:7000").unwrap();
-        let refused = ask_tcp(Some(&sandbox.netns), "127.0.0.1:7000").unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused, "its loopback is its own");
+        let address = network.attach(&sandbox).await.unwrap().addresses[0];
+        let service = udp(None, "0.0.0.0:7000");
+        let client = udp(Some(&sandbox.netns), &format!("{address}:0"));
+        // Bound to its link, its packets to loopback addresses go out by it.
+        socket2::SockRef::from(&client).bind_device(Some(b"eth0")).unwrap();
+        let first_to_arrive = || {
+            client.send_to(b"to the loopback", "127.0.0.1:7000").unwrap();
+            client.send_to(b"to the gateway", "10.88.0.1:7000").unwrap();
+            let mut buffer = [0; 64];
+            let length = service.recv(&mut buffer).unwrap();
+            String::from_utf8_lossy(&buffer[..length]).into_owned()
+        };
+        assert_eq!(first_to_arrive(), "to the gateway");
+        Tables::open().unwrap().remove(BRIDGE).unwrap();
+        assert_eq!(first_to_arrive(), "to the loopback", "without the rules it would be reached");
     });
 }
 

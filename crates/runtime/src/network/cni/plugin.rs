@@ -65,8 +65,6 @@ pub async fn run(settings: &CniSettings, kind: &str, call: &Call<'_>) -> Result<
         .process_group(0)
         .kill_on_drop(true);
     let child = command.spawn().map_err(PluginError::Run)?;
-    // Ends what is left of the group however this function ends, also when it is no longer awaited.
-    let _group = child.id().map(Group);
     let input = serde_json::to_vec(&call.input).expect("values are JSON");
     let timeout = settings.timeout;
     let output = tokio::time::timeout(timeout, talk(child, &input)).await;
@@ -80,18 +78,22 @@ struct Output {
     complaint: Vec<u8>,
 }
 
-struct Group(u32);
+/// The plugin and its children, killed together when they are given up, also because nobody awaits them any more. Those
+/// of a plugin that ended by itself are left alone: some leave a server behind.
+struct Group(Option<Pid>);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(group) = i32::try_from(self.0).ok().and_then(Pid::from_raw) {
-            // The usual case is that nothing of it is left.
+        if let Some(group) = self.0.take() {
+            // It may have ended just now.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }
 
 async fn talk(mut child: Child, input: &[u8]) -> Result<Output, PluginError> {
+    // Dropped before the child: until then its number belongs to no one else.
+    let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -100,9 +102,10 @@ async fn talk(mut child: Child, input: &[u8]) -> Result<Output, PluginError> {
         }
         Ok(())
     };
-    let ((), answer, complaint) =
-        tokio::try_join!(write, read_all(stdout, MAX_OUTPUT), async { Ok(read_some(stderr, MAX_COMPLAINT).await) })?;
+    let complaint = async { Ok(read_some(stderr, MAX_COMPLAINT).await) };
+    let ((), answer, complaint) = tokio::try_join!(write, read_all(stdout, MAX_OUTPUT), complaint)?;
     let status = child.wait().await.map_err(PluginError::Run)?;
+    group.0 = None;
     Ok(Output { status, answer, complaint })
 }
 

@@ -178,8 +178,9 @@ impl Network {
         self.inner.reaper.settle().await
     }
 
-    /// Takes away what sandboxes left that are no more: all but those that were attached and not yet detached. What fails is reported and tried again next time; the rest is
-    /// done nevertheless.
+    /// Takes away what sandboxes left that are no more: all but those that were attached and not detached. Belongs to
+    /// the start, before new ones are attached. What fails is reported and tried again next time; the rest is done
+    /// nevertheless.
     pub async fn reconcile(&self, live: &[String]) -> Result<(), NetworkError> {
         let mut outcome = Ok(());
         for sandbox in self.inner.shared.records.sandboxes()? {

@@ -28,6 +28,8 @@ pub const DUMP: u16 = 0x300;
 const MESSAGE_NOOP: u16 = 1;
 const MESSAGE_ERROR: u16 = 2;
 const MESSAGE_DONE: u16 = 3;
+/// Of a message of a list that changed while it was read: some entries may be missing.
+const DUMP_INTERRUPTED: u16 = 0x10;
 const HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 const ALIGNMENT: usize = 4;
@@ -39,6 +41,8 @@ const SEND_BUFFER: usize = 8 * 1024 * 1024;
 /// A dump with more messages than this is no answer to anything asked here.
 const MAX_MESSAGES: usize = 1 << 20;
 
+/// How often a list is read anew because it changed while it was read.
+const MAX_DUMPS: usize = 16;
 /// No batch has more messages than this.
 const MAX_BATCH: u32 = 1 << 16;
 
@@ -52,6 +56,7 @@ pub struct Message {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub kind: u16,
+    flags: u16,
     pub payload: Vec<u8>,
 }
 
@@ -159,13 +164,28 @@ impl Socket {
 
     /// Asks for everything of a kind.
     pub fn dump(&mut self, message: Message) -> io::Result<Vec<Answer>> {
-        let sequence = self.send(vec![message.with_flags(DUMP)])?;
+        let message = message.with_flags(DUMP);
+        for _ in 0..MAX_DUMPS {
+            let answers = self.dump_once(message.clone())?;
+            if answers.iter().all(|answer| answer.flags & DUMP_INTERRUPTED == 0) {
+                return Ok(answers.into_iter().filter(|answer| answer.kind != MESSAGE_DONE).collect());
+            }
+        }
+        Err(io::Error::other("the list does not stop to change"))
+    }
+
+    /// With the message that ends it.
+    fn dump_once(&mut self, message: Message) -> io::Result<Vec<Answer>> {
+        let sequence = self.send(vec![message])?;
         let mut answers = Vec::new();
         while answers.len() <= MAX_MESSAGES {
-            for (answered, answer) in self.receive()? {
+            for (_, answer) in self.receive()?.into_iter().filter(|(answered, _)| *answered == sequence) {
                 match answer.kind {
-                    _ if answered != sequence => {}
-                    MESSAGE_DONE => return error_of(&answer).map(|()| answers),
+                    MESSAGE_DONE => {
+                        error_of(&answer)?;
+                        answers.push(answer);
+                        return Ok(answers);
+                    }
                     MESSAGE_ERROR => error_of(&answer)?,
                     MESSAGE_NOOP => {}
                     _ => answers.push(answer),
@@ -227,8 +247,9 @@ fn split(mut bytes: &[u8]) -> Vec<(u32, Answer)> {
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
         let Some(payload) = bytes.get(HEADER..length) else { break };
         let kind = u16::from_ne_bytes([header[4], header[5]]);
+        let flags = u16::from_ne_bytes([header[6], header[7]]);
         let sequence = u32::from_ne_bytes([header[8], header[9], header[10], header[11]]);
-        messages.push((sequence, Answer { kind, payload: payload.to_vec() }));
+        messages.push((sequence, Answer { kind, flags, payload: payload.to_vec() }));
         bytes = bytes.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
     }
     messages

@@ -1,13 +1,15 @@
 //! Ports of the host that lead to sandboxes.
 
 use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
 
+use runtime::namespaces;
 use runtime::network::bridge::BridgeError;
 use runtime::network::nftables::Tables;
 use runtime::network::ports::PortError;
-use runtime::network::{NetworkError, PortMapping, Protocol};
+use runtime::network::{Network, NetworkError, PortMapping, Protocol};
 
-use super::host::{BRIDGE, HOST, ask_tcp, ask_udp, on_a_host, port, serve_tcp, serve_udp, udp};
+use super::host::{BRIDGE, HOST, PATIENCE, ask_tcp, ask_udp, on_a_host, port, serve_tcp, serve_udp, udp};
 
 #[test]
 fn ports_of_the_host_lead_to_the_sandbox_from_everywhere() {
@@ -36,6 +38,24 @@ fn ports_of_the_host_lead_to_the_sandbox_from_everywhere() {
         let refused = ask_tcp(None, &format!("{HOST}:8080")).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         assert_eq!(host.rules_of("web"), 0);
+    });
+}
+
+#[test]
+fn ports_lead_to_the_sandbox_in_both_families_and_all_protocols() {
+    on_a_host(async |host| {
+        let mut settings = host.settings();
+        settings.bridge.ipv6 = Some("fd00:88::/64".parse().unwrap());
+        let network = Network::open(settings).unwrap();
+        let mut web = host.sandbox("web");
+        web.ports = vec![port(Protocol::Tcp, 8080, 80), port(Protocol::Sctp, 9090, 90)];
+        network.attach(&web).await.unwrap();
+        assert_eq!(host.rules_of("web"), 4, "two ports in two families");
+        let listener = namespaces::enter(&web.netns, || TcpListener::bind("[::]:80").unwrap()).unwrap();
+        for server in ["[fd00:88::1]:8080", "10.88.0.1:8080"] {
+            TcpStream::connect_timeout(&server.parse().unwrap(), PATIENCE).unwrap();
+            listener.accept().unwrap();
+        }
     });
 }
 

@@ -13,6 +13,9 @@ use super::{Kind, NamespaceError};
 /// The magic number of the file system that namespaces are files of.
 const NSFS_MAGIC: i64 = 0x6e73_6673;
 
+/// More mounts than anyone puts on one file.
+const MAX_STACKED: usize = 64;
+
 /// Makes a directory a private mount, so that pins below it appear in no other mount namespace, where they would keep
 /// namespaces alive that were unpinned here. Does nothing when it is one already.
 pub fn make_private(directory: &Path) -> Result<(), NamespaceError> {
@@ -36,9 +39,7 @@ pub fn is_pinned(path: &Path) -> bool {
 /// Removes the pins of a directory, and the directory when nothing else is in it. What is already gone is no error.
 pub fn unpin(directory: &Path) -> Result<(), NamespaceError> {
     for kind in Kind::ALL {
-        let pin = kind.pin_in(directory);
-        detach_all(&pin)?;
-        gone(fs::remove_file(&pin)).map_err(|error| NamespaceError::file("cannot remove", &pin, error))?;
+        remove(&kind.pin_in(directory))?;
     }
     match fs::remove_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
@@ -54,15 +55,19 @@ pub(super) fn make(directory: &Path, kind: Kind) -> Result<(), NamespaceError> {
     mount_bind(&own, &pin).map_err(|error| NamespaceError::file("cannot pin a namespace at", &pin, error))
 }
 
-/// A pin that was made twice by a crash is two mounts on top of each other.
-fn detach_all(pin: &Path) -> Result<(), NamespaceError> {
-    loop {
+/// A pin may be several mounts on top of each other; as long as one is left, the file is busy.
+fn remove(pin: &Path) -> Result<(), NamespaceError> {
+    for _ in 0..MAX_STACKED {
         match unmount(pin, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW) {
-            Ok(()) => {}
-            Err(Errno::INVAL | Errno::NOENT) => return Ok(()),
+            Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
             Err(error) => return Err(NamespaceError::file("cannot unmount", pin, error)),
         }
+        match fs::remove_file(pin) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+            other => return gone(other).map_err(|error| NamespaceError::file("cannot remove", pin, error)),
+        }
     }
+    Err(NamespaceError::file("too much is mounted on", pin, Errno::BUSY))
 }
 
 fn gone(result: io::Result<()>) -> io::Result<()> {

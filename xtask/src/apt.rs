@@ -9,20 +9,26 @@ use crate::step;
 
 /// Something that must be installed.
 struct Prerequisite {
-    /// Any of these commands will do.
+    /// Any of these commands will do; one that is not on the path is named with its place.
     commands: &'static [&'static str],
     /// The Debian package that has the first of them.
     package: &'static str,
     reason: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 6] = [
+const PREREQUISITES: &[Prerequisite] = &[
     Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" },
     Prerequisite { commands: &["python3"], package: "python3", reason: "a client library is Python's" },
     Prerequisite { commands: &["pip3"], package: "python3-pip", reason: "fetches that library" },
     Prerequisite { commands: &["containerd"], package: "containerd", reason: "a container runtime to compare with" },
     Prerequisite { commands: &["runc"], package: "runc", reason: "what containerd runs containers with" },
     Prerequisite { commands: &["busybox"], package: "busybox-static", reason: "what test images are made of" },
+    Prerequisite {
+        commands: &["/usr/lib/cni/bridge"],
+        package: "containernetworking-plugins",
+        reason: "sandboxes have CNI networks",
+    },
+    Prerequisite { commands: &["iptables"], package: "iptables", reason: "a CNI plugin opens ports with it" },
 ];
 
 /// Makes sure that everything is there.

@@ -3,4 +3,5 @@
 //! Everything that decides how a process is stopped comes from `lifecycle::stop`; this crate carries it out.
 
 pub mod images;
+pub mod namespaces;
 pub mod network;

@@ -16,10 +16,11 @@ struct Prerequisite {
     reason: &'static str,
 }
 
-const PREREQUISITES: [Prerequisite; 3] = [
+const PREREQUISITES: [Prerequisite; 4] = [
     Prerequisite { commands: &["c++", "g++", "clang++"], package: "g++", reason: "libFuzzer is C++" },
     Prerequisite { commands: &["python3"], package: "python3", reason: "a client library is Python's" },
     Prerequisite { commands: &["pip3"], package: "python3-pip", reason: "fetches that library" },
+    Prerequisite { commands: &["docker-registry"], package: "docker-registry", reason: "images are pulled from it" },
 ];
 
 /// Makes sure that everything is there.

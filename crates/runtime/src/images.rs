@@ -1,1 +1,6 @@
 //! Images: fetched or loaded, kept by content, unpacked into snapshots.
+
+pub mod config;
+pub mod digest;
+pub mod manifest;
+pub mod reference;

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+pub(super) use below::{DIRECTORY, OPAQUE};
 pub use entries::{Entries, Entry, Kind};
 
 use self::place::Placer;

@@ -29,6 +29,7 @@ const PREREQUISITES: &[Prerequisite] = &[
         reason: "sandboxes have CNI networks",
     },
     Prerequisite { commands: &["iptables"], package: "iptables", reason: "a CNI plugin opens ports with it" },
+    Prerequisite { commands: &["docker-registry"], package: "docker-registry", reason: "images are pulled from it" },
 ];
 
 /// Makes sure that everything is there.

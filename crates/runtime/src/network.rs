@@ -263,6 +263,7 @@ impl Inner {
     }
 
     fn attach_to_bridge(&self, sandbox: &Sandbox) -> Result<Vec<IpAddr>, NetworkError> {
+        bridge::check()?;
         let ports = sandbox.ports.clone();
         self.shared.records.create(&sandbox.id, &Record::Bridge { addresses: Vec::new(), ports: ports.clone() })?;
         let attached = self.bridge().attach(&sandbox.id, &sandbox.netns, &ports).map_err(NetworkError::from);

@@ -2,7 +2,8 @@
 //!
 //! When there is a CNI configuration its plugins give them, otherwise the built-in bridge does. Who gave a sandbox its
 //! network is recorded before anything is done, so that `detach` takes all of it away whatever a crash left behind.
-//! Namespaces are made before and removed after, by `namespaces`. A sandbox in the host's network is not attached at all.
+//! Namespaces are made before and removed after, by `namespaces`. A sandbox in the host's network is not attached at
+//! all.
 
 pub mod bridge;
 pub mod cni;
@@ -263,6 +264,7 @@ impl Inner {
     }
 
     fn attach_to_bridge(&self, sandbox: &Sandbox) -> Result<Vec<IpAddr>, NetworkError> {
+        bridge::check()?;
         let ports = sandbox.ports.clone();
         self.shared.records.create(&sandbox.id, &Record::Bridge { addresses: Vec::new(), ports: ports.clone() })?;
         let attached = self.bridge().attach(&sandbox.id, &sandbox.netns, &ports).map_err(NetworkError::from);

@@ -22,7 +22,8 @@ pub enum SysctlError {
     #[error("the value of the sysctl {0} is longer than {MAX_VALUE} bytes or has a NUL in it")]
     Value(String),
     #[error(
-        "the sysctl {0} belongs to no namespace: setting it would change the host (allowed: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*)"
+        "the sysctl {0} belongs to no namespace: setting it would change the host \
+         (allowed: kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*)"
     )]
     OfTheHost(String),
     #[error("the sysctl {name} needs a {namespace} namespace of the sandbox's own, which it does not have")]
@@ -72,7 +73,8 @@ fn check_one(name: &str, value: &str, own: &[Kind]) -> Result<Parameter, SysctlE
     Ok(Parameter { name: name.to_owned(), file, value: value.to_owned() })
 }
 
-/// The first separator decides, as sysctl(8) does it: after a slash, dots are part of names (`net/ipv4/conf/eth0.1/…`).
+/// The first separator decides, as sysctl(8) does it: after a slash, dots are part of names, as in
+/// `net/ipv4/conf/eth0.1/forwarding`.
 fn split(name: &str) -> Option<Vec<String>> {
     let separator = name.find(['.', '/']).map(|at| name.as_bytes()[at])?;
     let parts: Vec<String> = match separator {

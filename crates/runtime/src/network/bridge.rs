@@ -146,13 +146,14 @@ impl Bridge {
 
     /// The first step of taking away: nothing leads to the sandbox's ports any more.
     pub fn withdraw(&mut self, sandbox: &str) -> Result<(), BridgeError> {
-        match self.ports.withdraw(sandbox) {
-            Some(published) => {
-                self.install_rules()?;
-                forget_connections(published.iter().map(|port| &port.mapping))
-            }
-            None => Ok(()),
+        let Some(published) = self.ports.withdraw(sandbox) else { return Ok(()) };
+        let connections = published.iter().map(|port| &port.mapping);
+        let withdrawn = self.install_rules().and_then(|()| forget_connections(connections));
+        if withdrawn.is_err() {
+            // They are still there, and whoever tries again must find them.
+            self.ports.restore(sandbox, published);
         }
+        withdrawn
     }
 
     /// The last step, when the link is gone: the addresses are free again.
@@ -176,7 +177,9 @@ impl Bridge {
         dead.iter().for_each(|sandbox| drop(self.ports.withdraw(sandbox)));
         let names: Vec<String> = live.iter().map(|sandbox| veth_name(sandbox)).collect();
         if let Some(bridge) = self.links.find(&self.settings.name)? {
-            let of_the_dead = |link: &Link| link.master == Some(bridge.index) && !names.contains(&link.name);
+            // Links that others connected to the bridge are theirs.
+            let ours = |link: &Link| link.master == Some(bridge.index) && link.name.starts_with(VETH_PREFIX);
+            let of_the_dead = |link: &Link| ours(link) && !names.contains(&link.name);
             let leftovers: Vec<Link> = self.links.all()?.into_iter().filter(of_the_dead).collect();
             self.links.delete_all(&leftovers.into_iter().map(|link| link.name).collect::<Vec<_>>())?;
             if !self.pools.is_empty() {
@@ -239,7 +242,7 @@ impl Bridge {
             self.links.add_address(bridge.index, gateway)?;
         }
         self.links.bring_up(bridge.index)?;
-        host::forward(&name, self.settings.ipv6.is_some())?;
+        host::forward(&self.settings)?;
         self.install_rules()?;
         self.prepared = Some(bridge.index);
         Ok(bridge.index)

@@ -126,9 +126,14 @@ impl Ports {
         Ok(())
     }
 
-    /// Takes a sandbox's ports back; says whether it had any.
+    /// Takes a sandbox's ports back, when it has any.
     pub fn withdraw(&mut self, sandbox: &str) -> Option<Vec<Published>> {
         self.of.remove(sandbox)
+    }
+
+    /// Undoes `withdraw`.
+    pub fn restore(&mut self, sandbox: &str, published: Vec<Published>) {
+        self.of.insert(sandbox.to_owned(), published);
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Published> {

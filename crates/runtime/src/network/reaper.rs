@@ -76,7 +76,7 @@ fn work(shared: &Shared, mut links: Links, orders: &Receiver<Order>) {
             }
         }
         if let Err(error) = reap(shared, &mut links, &sandboxes) {
-            tracing::warn!(?sandboxes, %error, "networks could not be taken away; they are tried again at the next start");
+            tracing::warn!(?sandboxes, %error, "networks are left for the next start to take away");
         }
         for tell in waiting {
             // Whoever asked may have gone.

@@ -39,7 +39,8 @@ fn a_chain_runs_forwards_with_results_and_backwards_after_a_restart() {
         assert!(!calls[0].contains("prevResult"), "{}", calls[0]);
         assert!(calls[1].contains(r#""by":"first""#), "{}", calls[1]);
         assert!(calls[2].contains(r#""by":"second""#), "{}", calls[2]);
-        let arguments = "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-pod;K8S_POD_INFRA_CONTAINER_ID=pod;K8S_POD_UID=uid-pod";
+        let arguments = "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-pod;\
+                         K8S_POD_INFRA_CONTAINER_ID=pod;K8S_POD_UID=uid-pod";
         assert!(calls.iter().all(|call| call.contains(arguments) && call.contains(" pod eth0 /")), "{calls:?}");
         assert_eq!(records(host), 0);
     });
@@ -143,7 +144,8 @@ fn what_cannot_be_undone_is_kept_and_tried_again_at_the_next_start() {
         let broken = host.directory.join("broken");
         fs::write(&broken, "").unwrap();
         let script = format!(
-            "if [ \"$CNI_COMMAND\" = DEL ]; then [ -e {} ] && exit 1; exit 0; fi\necho '{{\"ips\": [{{\"address\": \"10.9.9.9/24\"}}]}}'",
+            "if [ \"$CNI_COMMAND\" = DEL ]; then [ -e {} ] && exit 1; exit 0; fi\n\
+             echo '{{\"ips\": [{{\"address\": \"10.9.9.9/24\"}}]}}'",
             broken.display()
         );
         host.plugin("stubborn", &script);

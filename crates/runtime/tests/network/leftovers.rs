@@ -69,7 +69,7 @@ async fn leave_a_part(host: &Host, part: &str) {
             host.network().attach(&sandbox).await.unwrap();
             Links::open().unwrap().delete(&sandbox_link(host)).unwrap();
         }
-        "a stray link" => connect_by_hand(&sandbox.netns),
+        "a stray link" => connect_by_hand("evtstray", &sandbox.netns),
         other => panic!("{other}"),
     }
 }
@@ -90,12 +90,12 @@ fn sandbox_link(host: &Host) -> String {
     host.link_names().into_iter().find(|name| name.starts_with("evt")).expect("the sandbox has a link")
 }
 
-fn connect_by_hand(netns: &Path) {
+fn connect_by_hand(name: &str, netns: &Path) {
     let mut links = Links::open().unwrap();
     let bridge = links.find(BRIDGE).unwrap().unwrap().index;
     let target = fs::File::open(netns).unwrap();
     let pair = VethPair {
-        name: "evtstray",
+        name,
         bridge,
         mtu: None,
         peer_name: "eth0",
@@ -174,6 +174,16 @@ fn a_failure_half_way_leaves_nothing() {
         broken.netns = host.directory.join("no-such-namespace");
         network.attach(&broken).await.unwrap_err();
         assert_nothing_is_left(host, "no namespace");
+    });
+}
+
+#[test]
+fn links_that_others_connected_to_the_bridge_stay() {
+    on_a_host(async |host| {
+        host.network().attach(&host.sandbox("dead")).await.unwrap();
+        connect_by_hand("guest", &host.sandbox("guest").netns);
+        host.network().reconcile(&[]).await.unwrap();
+        assert_eq!(host.link_names(), [BRIDGE, "guest", "lo"]);
     });
 }
 

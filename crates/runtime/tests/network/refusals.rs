@@ -3,12 +3,12 @@
 use rustix::thread::CapabilitySet;
 
 use runtime::network::Network;
-use runtime::network::bridge::BridgeError;
+use runtime::network::bridge::{Bridge, BridgeError};
 use runtime::network::links::Links;
 use runtime::network::pool::PoolError;
-use runtime::network::{NetworkError, Settings};
+use runtime::network::{NetworkError, Protocol, Settings};
 
-use super::host::{BRIDGE, Host, on_a_host};
+use super::host::{Host, on_a_host, port};
 
 fn with_subnet(host: &Host, subnet: &str) -> Settings {
     let mut settings = host.settings();
@@ -47,6 +47,10 @@ fn a_subnet_that_the_host_has_a_route_to_is_refused_or_passed_over() {
         assert!(refused.to_string().contains("overlaps the host's route to 10.88.9.0/24"), "{refused}");
         let attached = host.network().attach(&host.sandbox("two")).await.unwrap();
         assert_eq!(attached.addresses[0].to_string(), "10.89.0.2");
+        // A route that comes later does not move the sandboxes that are there.
+        links.add_address(uplink, "10.89.9.1/24".parse().unwrap()).unwrap();
+        let attached = host.network().attach(&host.sandbox("three")).await.unwrap();
+        assert_eq!(attached.addresses[0].to_string(), "10.89.0.3");
     });
 }
 
@@ -80,17 +84,38 @@ fn a_link_that_is_no_bridge_is_not_taken_for_one() {
     });
 }
 
+/// Takes the right to change networks from the calling thread, or gives it back.
+fn allow_changes(allowed: bool) {
+    let mut sets = rustix::thread::capabilities(None).unwrap();
+    sets.effective.set(CapabilitySet::NET_ADMIN, allowed);
+    rustix::thread::set_capabilities(None, sets).unwrap();
+}
+
 #[test]
 fn missing_capabilities_are_named() {
     on_a_host(async |host| {
         let (network, sandbox) = (host.network(), host.sandbox("one"));
-        let mut sets = rustix::thread::capabilities(None).unwrap();
-        sets.effective -= CapabilitySet::NET_ADMIN;
-        rustix::thread::set_capabilities(None, sets).unwrap();
+        allow_changes(false);
         for refused in [network.status().unwrap_err(), network.attach(&sandbox).await.unwrap_err()] {
             assert!(refused.to_string().contains("CAP_NET_ADMIN"), "{refused}");
         }
         assert_eq!(host.link_names(), ["lo"]);
-        assert!(!host.link_names().contains(&BRIDGE.to_owned()));
+        assert_eq!(host.state_files(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn rules_that_could_not_be_removed_are_removed_by_the_next_attempt() {
+    on_a_host(async |host| {
+        let settings = host.settings();
+        let mut bridge = Bridge::open(&settings.state_directory, settings.bridge).unwrap();
+        bridge.attach("one", &host.sandbox("one").netns, &[port(Protocol::Udp, 5353, 53)]).unwrap();
+        allow_changes(false);
+        let refused = bridge.detach("one").unwrap_err();
+        assert!(matches!(refused, BridgeError::Rules(_)), "{refused:?}");
+        allow_changes(true);
+        assert_eq!(host.rules_of("one"), 1);
+        bridge.detach("one").unwrap();
+        assert_eq!(host.rules_of("one"), 0);
     });
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::thread::CapabilitySet;
 
-use super::BridgeError;
+use super::{BridgeError, BridgeSettings};
 
 pub fn check_capabilities() -> Result<(), BridgeError> {
     let needed = CapabilitySet::NET_ADMIN | CapabilitySet::SYS_ADMIN;
@@ -16,10 +16,10 @@ pub fn check_capabilities() -> Result<(), BridgeError> {
 }
 
 /// Lets the host forward, and the bridge route the loopback addresses that ports on 127.0.0.1 are reached by.
-pub fn forward(bridge: &str, with_ipv6: bool) -> Result<(), BridgeError> {
+pub fn forward(settings: &BridgeSettings) -> Result<(), BridgeError> {
     set("/proc/sys/net/ipv4/ip_forward", "1")?;
-    set(&format!("/proc/sys/net/ipv4/conf/{bridge}/route_localnet"), "1")?;
-    if with_ipv6 {
+    set(&format!("/proc/sys/net/ipv4/conf/{}/route_localnet", settings.name), "1")?;
+    if settings.ipv6.is_some() {
         set("/proc/sys/net/ipv6/conf/all/forwarding", "1")?;
     }
     Ok(())

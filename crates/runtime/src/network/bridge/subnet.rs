@@ -35,6 +35,12 @@ pub fn choose(bridge: &mut Bridge, existing: Option<u32>) -> Result<Ipv4Net, Bri
     {
         make_way(bridge, index, old, new)?;
     }
+    if let (Some(before), Some(_)) = (before, existing)
+        && bridge.settings.ipv4.is_none_or(|asked| asked == before)
+    {
+        // What is in use stays in use, whatever routes have come since.
+        return Ok(before);
+    }
     let routes = bridge.links.routes()?;
     let others: Vec<Route> = routes.into_iter().filter(|route| existing != route.interface).collect();
     if let Some(ipv6) = bridge.settings.ipv6 {

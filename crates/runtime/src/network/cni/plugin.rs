@@ -20,7 +20,7 @@ const MAX_REPEATED: usize = 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    #[error("there is no such program in {}", .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("there is no such program in {0:?}")]
     Missing(Vec<PathBuf>),
     #[error("it cannot be run: {0}")]
     Run(io::Error),

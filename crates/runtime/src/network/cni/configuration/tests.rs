@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-const LIST: &str = r#"{"cniVersion": "1.0.0", "name": "net", "plugins": [{"type": "bridge", "capabilities": {"portMappings": true}}]}"#;
+const LIST: &str = r#"{"cniVersion": "1.0.0", "name": "net",
+        "plugins": [{"type": "bridge", "capabilities": {"portMappings": true}}]}"#;
 
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();

@@ -252,6 +252,3 @@ fn complete(layout: &Layout, record: &Record) -> Result<Config, String> {
     }
     Config::read(&bytes).map_err(|error| format!("its config {error}"))
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,7 +20,7 @@ pub enum ConfigError {
     #[error("has {0} layers, at most {LAYERS_MAX} are supported")]
     TooManyLayers(usize),
     #[error("is for {image}, this machine is {here}")]
-    Platform { image: Platform, here: Platform },
+    Platform { image: String, here: String },
     #[error("names {diffs} layers, the manifest {layers}")]
     LayerCount { diffs: usize, layers: usize },
 }
@@ -115,7 +115,7 @@ impl Config {
         if other_os || other_machine {
             let (os, architecture) = (self.os.clone(), self.architecture.clone());
             let image = Platform { os, architecture, variant: self.variant.clone() };
-            return Err(ConfigError::Platform { image, here: here.clone() });
+            return Err(ConfigError::Platform { image: image.to_string(), here: here.to_string() });
         }
         Ok(())
     }

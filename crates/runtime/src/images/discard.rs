@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_tree_deeper_than_any_path_is_removed() {
-        const DEPTH: usize = 5000;
+        const DEPTH: usize = 2500;
         let directory = tempfile::tempdir().unwrap();
         let mut here = openat(CWD, directory.path(), DIRECTORY, Mode::empty()).unwrap();
         for _ in 0..DEPTH {

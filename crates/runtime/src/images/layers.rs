@@ -26,14 +26,12 @@ impl Wanted {
     /// The layers of an image, lowest first.
     pub fn of(blobs: &[(Digest, u64)], diff_ids: &[Digest], chain: &[Digest]) -> Vec<Wanted> {
         let layers = blobs.iter().zip(diff_ids).zip(chain).enumerate();
-        let wanted = |(at, (((blob, size), diff_id), own)): (usize, ((&(Digest, u64), &Digest), &Digest))| Wanted {
-            blob: *blob,
-            size: *size,
-            diff_id: *diff_id,
-            chain: *own,
-            below: chain[..at].to_vec(),
-        };
-        layers.map(wanted).collect()
+        let mut wanted = Vec::with_capacity(chain.len());
+        for (at, (((blob, size), diff_id), own)) in layers {
+            let below = chain[..at].to_vec();
+            wanted.push(Wanted { blob: *blob, size: *size, diff_id: *diff_id, chain: *own, below });
+        }
+        wanted
     }
 }
 

@@ -84,7 +84,7 @@ impl Images {
         for descriptor in &offered {
             let names = names(descriptor, base)?;
             let (digest, found) = self.find_image(staged, descriptor)?;
-            loaded.push(self.load_image(staged, digest, found, &names)?);
+            loaded.push(self.load_image(staged, digest, &found, &names)?);
         }
         if loaded.is_empty() { Err(Error::Archive("it has no images".to_owned())) } else { Ok(loaded) }
     }
@@ -123,7 +123,7 @@ impl Images {
                 ImageManifest { schema_version: 2, media_type, config: config.clone(), layers: layers.clone() };
             let manifest_bytes = serde_json::to_vec(&manifest).map_err(|error| Error::Archive(error.to_string()))?;
             let digest = Digest::of(&manifest_bytes);
-            loaded.push(self.load_image(staged, digest, Found { manifest_bytes, config, layers }, &names)?);
+            loaded.push(self.load_image(staged, digest, &Found { manifest_bytes, config, layers }, &names)?);
         }
         Ok(loaded)
     }
@@ -132,7 +132,7 @@ impl Images {
         &self,
         staged: &Staged,
         manifest: Digest,
-        found: Found,
+        found: &Found,
         names: &[Reference],
     ) -> Result<Loaded, Error> {
         let name = names.first().map_or_else(|| manifest.to_string(), Reference::to_string);
@@ -166,7 +166,7 @@ fn names(descriptor: &Descriptor, base: Option<&str>) -> Result<Vec<Reference>, 
         return Ok(vec![full.parse()?]);
     }
     let Some(given) = descriptor.annotations.get(REF_NAME) else {
-        return base.map(|base| base.parse()).into_iter().collect::<Result<_, _>>().map_err(Error::from);
+        return base.map(str::parse).into_iter().collect::<Result<_, _>>().map_err(Error::from);
     };
     match base {
         Some(base) if !given.contains(['/', ':']) => Ok(vec![format!("{base}:{given}").parse()?]),

@@ -43,7 +43,7 @@ pub enum ManifestError {
     #[error("is neither a manifest (config, layers) nor an index (manifests)")]
     Neither,
     #[error("offers no image for {wanted}; it has {offered}")]
-    Platform { wanted: Platform, offered: String },
+    Platform { wanted: String, offered: String },
 }
 
 /// Some content and where it is found.
@@ -180,7 +180,7 @@ impl Platform {
         // Of equals the first wins, as elsewhere.
         let best = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, descriptor)| descriptor)
-            .ok_or_else(|| ManifestError::Platform { wanted: self.clone(), offered: names_of(offered) })
+            .ok_or_else(|| ManifestError::Platform { wanted: self.to_string(), offered: names_of(offered) })
     }
 
     /// Nothing for what does not run here; otherwise higher is better.

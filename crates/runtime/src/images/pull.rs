@@ -3,11 +3,12 @@
 
 mod fetch;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use self::fetch::Fetch;
 use super::config::Config;
@@ -171,20 +172,40 @@ impl Images {
         leases: &[Arc<Lease>],
         progress: Arc<dyn Progress>,
     ) -> Result<u64, Error> {
-        let turns = Arc::new(Semaphore::new(PARALLEL_MAX));
-        let mut fetches = Vec::new();
+        let (turns, writers) = (Arc::new(Semaphore::new(PARALLEL_MAX)), TaskTracker::new());
+        let mut fetches = VecDeque::new();
         for layer in layers {
             let fetch = Fetch {
                 images: self.clone(),
                 source: Arc::clone(source),
                 layer: layer.clone(),
                 progress: Arc::clone(&progress),
+                writers: writers.clone(),
             };
             // Dropping the pull ends its transfers.
-            fetches.push(AbortOnDropHandle::new(tokio::spawn(fetch.run(Arc::clone(&turns)))));
+            fetches.push_back(AbortOnDropHandle::new(tokio::spawn(fetch.run(Arc::clone(&turns)))));
         }
+        let installed = self.install_in_order(layers, leases, &mut fetches).await;
+        // Whoever is told that a pull failed finds nothing of it.
+        for fetch in fetches {
+            fetch.abort();
+            let _ = fetch.await;
+        }
+        writers.close();
+        writers.wait().await;
+        installed
+    }
+
+    /// Unpacks each layer when those under it are unpacked, while later ones are still fetched.
+    async fn install_in_order(
+        &self,
+        layers: &[Wanted],
+        leases: &[Arc<Lease>],
+        fetches: &mut VecDeque<AbortOnDropHandle<Result<Lease, Error>>>,
+    ) -> Result<u64, Error> {
         let mut size = 0;
-        for ((layer, lease), fetch) in layers.iter().zip(leases).zip(fetches) {
+        for (layer, lease) in layers.iter().zip(leases) {
+            let Some(fetch) = fetches.pop_front() else { break };
             let blob_lease = fetch.await.map_err(|error| Error::system("fetch a layer", error.into()))??;
             let (images, layer, lease) = (self.clone(), layer.clone(), Arc::clone(lease));
             let facts = blocking(move || {

@@ -10,6 +10,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
 
 use super::{Progress, Source, Transfer};
 use crate::images::Images;
@@ -28,6 +29,8 @@ pub struct Fetch {
     pub source: Arc<Source>,
     pub layer: Wanted,
     pub progress: Arc<dyn Progress>,
+    /// Threads that still hold a file when the transfer itself was ended.
+    pub writers: TaskTracker,
 }
 
 /// How one attempt ended short.
@@ -53,7 +56,7 @@ impl Fetch {
             let _turn = turns.acquire().await;
             let draft = Draft::create(&layout.staging());
             let draft = draft.map_err(|error| Error::system(format!("fetch layer {}", self.layer.blob), error))?;
-            let draft = self.from_any_host(draft).await?;
+            let draft = self.ask_hosts(draft).await?;
             let kept = draft.keep(&layout.blob(&self.layer.blob));
             kept.map_err(|error| Error::system(format!("keep layer {}", self.layer.blob), error))?;
         }
@@ -61,7 +64,7 @@ impl Fetch {
         Ok(lease)
     }
 
-    async fn from_any_host(&self, mut draft: Draft) -> Result<Draft, Error> {
+    async fn ask_hosts(&self, mut draft: Draft) -> Result<Draft, Error> {
         let mut last = None;
         for host in &self.source.hosts {
             let patience = host.transport().patience;
@@ -125,7 +128,7 @@ impl Fetch {
         }
         let mut done = draft.length();
         let (pieces, mut queue) = mpsc::channel::<Bytes>(QUEUE_PIECES);
-        let writer = tokio::task::spawn_blocking(move || {
+        let writer = self.writers.spawn_blocking(move || {
             let mut written = Ok(());
             while let (Ok(()), Some(piece)) = (&written, queue.blocking_recv()) {
                 written = draft.write(&piece);

@@ -69,7 +69,7 @@ impl<R: Read> Entries<R> {
             self.skip()?;
             let Some(header) = self.header()? else { return Ok(None) };
             let kind = header.entry_type();
-            let size = header.entry_size().map_err(|_| UnpackError::Format("the size of an entry is broken"))?;
+            let size = field(&header.as_old().size, || header.entry_size())?;
             match kind.as_byte() {
                 b'x' => extensions.pax.read(&self.extension(size)?)?,
                 b'L' => extensions.long_path = Some(without_zeros(self.extension(size)?)),
@@ -96,11 +96,15 @@ impl<R: Read> Entries<R> {
         if path.len() > PATH_BYTES_MAX || link.len() > PATH_BYTES_MAX {
             return Err(UnpackError::refused(&path, "its name is too long"));
         }
-        let broken = |_| UnpackError::Format("a number in a header is broken");
-        let modified = pax.modified.unwrap_or((header.mtime().map_err(broken)?.cast_signed(), 0));
-        let (mode, xattrs) = (header.mode().map_err(broken)? & 0o7777, pax.xattrs.clone());
-        let uid = id(pax.uid.map_or_else(|| header.uid().map_err(broken), Ok)?, &path)?;
-        let gid = id(pax.gid.map_or_else(|| header.gid().map_err(broken), Ok)?, &path)?;
+        let raw = header.as_old();
+        let modified = match pax.modified {
+            Some(modified) => modified,
+            None => (field(&raw.mtime, || header.mtime())?.cast_signed(), 0),
+        };
+        let mode = field(&raw.mode, || header.mode().map(u64::from))?;
+        let (mode, xattrs) = ((mode & 0o7777) as u32, pax.xattrs.clone());
+        let uid = id(pax.uid.map_or_else(|| field(&raw.uid, || header.uid()), Ok)?, &path)?;
+        let gid = id(pax.gid.map_or_else(|| field(&raw.gid, || header.gid()), Ok)?, &path)?;
         self.expect(size)?;
         let kind = self.kind(header, &path, link, size, &pax)?;
         Ok(Entry { size: self.left, path, kind, mode, uid, gid, modified, xattrs })
@@ -228,6 +232,14 @@ impl<R: Read> Read for Entries<R> {
         self.left -= count as u64;
         Ok(count)
     }
+}
+
+/// A number of a header; an empty field is zero, as other tools have it.
+fn field(raw: &[u8], read: impl FnOnce() -> io::Result<u64>) -> Result<u64, UnpackError> {
+    if raw.iter().all(|byte| [0, b' '].contains(byte)) {
+        return Ok(0);
+    }
+    read().map_err(|_| UnpackError::Format("a number in a header is broken"))
 }
 
 fn id(number: u64, path: &[u8]) -> Result<u32, UnpackError> {

@@ -27,11 +27,14 @@ const CHUNK_BYTES: usize = 128 * 1024;
 /// Holes are left where this many zeros come in a row.
 const HOLE_BYTES: usize = 4096;
 
+/// The components of a path.
+type Names = Vec<Vec<u8>>;
+
 /// Puts entries into one tree.
 pub struct Placer {
     tree: Tree,
     /// Writing into a directory changes its time, so times are set at the end.
-    times: Vec<(Vec<Vec<u8>>, (i64, u32))>,
+    times: Vec<(Names, (i64, u32))>,
     bytes: u64,
     inodes: u64,
     chunk: Vec<u8>,

@@ -193,6 +193,7 @@ pub async fn check(fixture: Arc<dyn Fixture>) {
 pub async fn check_those(fixture: Arc<dyn Fixture>, part: &str) {
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(part)).collect();
     assert!(!chosen.is_empty(), "no case of the contract has {part:?} in its name");
+    image_calls::all_are_there(&*fixture).await;
     let _cgroup = cgroup::Cgroup::new();
     let runs = chosen.iter().map(|case| run(case, fixture.clone()));
     let failures: Vec<String> =

@@ -129,7 +129,7 @@ cases! {
         newer_calls_are_there_or_unimplemented
         a_sandbox_is_what_it_was_asked_to_be
         sandboxes_are_found_by_id_state_and_labels
-        a_list_in_pieces_is_the_list
+        lists_in_pieces_are_the_lists
         a_sandbox_of_the_same_name_and_attempt_is_refused
         stopping_and_removing_a_sandbox_again_is_harmless
         a_sandbox_that_never_was_is_stopped_and_removed
@@ -180,6 +180,7 @@ cases! {
         the_use_of_the_disk_is_told;
     events:
         the_life_of_a_container_is_told_in_order
+        the_end_of_a_sandbox_is_told
         every_subscriber_is_told;
 }
 
@@ -192,6 +193,7 @@ pub async fn check(fixture: Arc<dyn Fixture>) {
 pub async fn check_those(fixture: Arc<dyn Fixture>, part: &str) {
     let chosen: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(part)).collect();
     assert!(!chosen.is_empty(), "no case of the contract has {part:?} in its name");
+    image_calls::all_are_there(&*fixture).await;
     let _cgroup = cgroup::Cgroup::new();
     let runs = chosen.iter().map(|case| run(case, fixture.clone()));
     let failures: Vec<String> =

@@ -59,6 +59,26 @@ pub async fn the_life_of_a_container_is_told_in_order(scene: Scene) {
     }
 }
 
+pub async fn the_end_of_a_sandbox_is_told(scene: Scene) {
+    let subscribed = subscribe(&scene).await;
+    if scene.differs(Difference::NoEvents) {
+        assert!(!scene.client().features().await.unwrap().container_events);
+        return;
+    }
+    let mut events = subscribed.unwrap();
+    let pod = scene.pod().await;
+    pod.stop().await.unwrap();
+    pod.remove().await.unwrap();
+    let mut told = Vec::new();
+    while told.last() != Some(&ContainerEventType::ContainerDeletedEvent) {
+        told.push(next(&mut events, &pod.id).await.container_event_type());
+    }
+    let place = |wanted| told.iter().position(|kind| *kind == wanted);
+    let started = place(ContainerEventType::ContainerStartedEvent).expect("a start");
+    let stopped = place(ContainerEventType::ContainerStoppedEvent).expect("a stop");
+    assert!(started < stopped, "{told:?}");
+}
+
 pub async fn every_subscriber_is_told(scene: Scene) {
     if scene.differs(Difference::NoEvents) {
         let features = scene.client().features().await.unwrap();

@@ -1,7 +1,7 @@
 //! Images: listed, looked up, removed.
 
-use super::scene::Scene;
-use super::{Difference, TestImage};
+use super::scene::{Scene, eventually};
+use super::{Difference, Fixture, TestImage};
 use crate::v1::{
     Image, ImageFilter, ImageFsInfoRequest, ImageSpec, ImageStatusRequest, ListImagesRequest, RemoveImageRequest,
 };
@@ -9,6 +9,21 @@ use crate::v1::{
 async fn image(scene: &Scene, spec: ImageSpec) -> Option<Image> {
     let request = ImageStatusRequest { image: Some(spec), verbose: false };
     scene.images().image_status(request).await.unwrap().into_inner().image
+}
+
+/// Waits for the images of the suite: a runtime may learn of an import a moment later.
+pub async fn all_are_there(fixture: &dyn Fixture) {
+    let wanted = TestImage::ALL.map(|image| fixture.image(image));
+    eventually("all images of the suite", async || {
+        // A runtime that cannot list them fails in its cases.
+        let Ok(answer) = fixture.client().images().list_images(ListImagesRequest::default()).await else {
+            return Some(());
+        };
+        let known = answer.into_inner().images;
+        let is_known = |name: &String| known.iter().any(|image| image.repo_tags.contains(name));
+        wanted.iter().all(is_known).then_some(())
+    })
+    .await;
 }
 
 async fn listed(scene: &Scene, filter: Option<ImageFilter>) -> Vec<Image> {

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 
-use tonic::Code;
+use tonic::{Code, Status};
 
-use super::Difference;
 use super::scene::{HANDLED, KILLED, PATIENCE, Scene, TELLS_SIGNAL};
+use super::{Difference, TestImage};
 use crate::client::within;
 use crate::v1::{
-    LinuxContainerResources, ListPodSandboxRequest, PodSandboxFilter, PodSandboxState, PodSandboxStateValue,
-    PodSandboxStatusRequest, RemovePodSandboxRequest, StatusRequest, StopPodSandboxRequest, StreamPodSandboxesRequest,
-    UpdatePodSandboxResourcesRequest, VersionRequest,
+    ContainerFilter, LinuxContainerResources, ListPodSandboxRequest, PodSandboxFilter, PodSandboxState,
+    PodSandboxStateValue, PodSandboxStatusRequest, RemovePodSandboxRequest, StatusRequest, StopPodSandboxRequest,
+    StreamContainersRequest, StreamImagesRequest, StreamPodSandboxesRequest, UpdatePodSandboxResourcesRequest,
+    VersionRequest,
 };
 
 pub async fn the_runtime_says_what_it_is_and_that_it_is_ready(scene: Scene) {
@@ -72,20 +73,44 @@ pub async fn sandboxes_are_found_by_id_state_and_labels(scene: Scene) {
     }
 }
 
-pub async fn a_list_in_pieces_is_the_list(scene: Scene) {
+/// Everything that a list in pieces tells.
+macro_rules! pieces {
+    ($call:expr, $field:ident) => {{
+        let mut pieces = $call.await?.into_inner();
+        let mut all = Vec::new();
+        while let Some(piece) = pieces.message().await? {
+            all.extend(piece.$field);
+        }
+        Ok::<_, Status>(all)
+    }};
+}
+
+pub async fn lists_in_pieces_are_the_lists(scene: Scene) {
     let pod = scene.pod().await;
-    let filter = Some(PodSandboxFilter { id: pod.id.clone(), ..Default::default() });
-    let mut found = Vec::new();
-    let pieces = scene.runtime().stream_pod_sandboxes(within(PATIENCE, StreamPodSandboxesRequest { filter })).await;
+    let container = pod.create(pod.shell("one", TELLS_SIGNAL)).await.unwrap();
+    let pods = async {
+        let filter = Some(PodSandboxFilter { id: pod.id.clone(), ..Default::default() });
+        pieces!(
+            scene.runtime().stream_pod_sandboxes(within(PATIENCE, StreamPodSandboxesRequest { filter })),
+            pod_sandboxes
+        )
+    };
+    let containers = async {
+        let filter = Some(ContainerFilter { pod_sandbox_id: pod.id.clone(), ..Default::default() });
+        pieces!(scene.runtime().stream_containers(within(PATIENCE, StreamContainersRequest { filter })), containers)
+    };
+    let images =
+        async { pieces!(scene.images().stream_images(within(PATIENCE, StreamImagesRequest::default())), images) };
+    let (pods, containers, images) = tokio::join!(pods, containers, images);
     if scene.differs(Difference::NoStreamedLists) {
-        assert_eq!(pieces.err().map(|status| status.code()), Some(Code::Unimplemented));
+        let refusals = [pods.err(), containers.err(), images.err()];
+        assert_eq!(refusals.map(|status| status.map(|status| status.code())), [Some(Code::Unimplemented); 3]);
         return;
     }
-    let mut pieces = pieces.unwrap().into_inner();
-    while let Some(piece) = pieces.message().await.unwrap() {
-        found.extend(piece.pod_sandboxes.into_iter().map(|pod| pod.id));
-    }
-    assert_eq!(found, [pod.id]);
+    assert_eq!(pods.unwrap().into_iter().map(|pod| pod.id).collect::<Vec<_>>(), [pod.id]);
+    assert_eq!(containers.unwrap().into_iter().map(|container| container.id).collect::<Vec<_>>(), [container.id]);
+    let plain = scene.image(TestImage::Plain).image;
+    assert!(images.unwrap().iter().any(|image| image.repo_tags.contains(&plain)));
 }
 
 pub async fn a_sandbox_of_the_same_name_and_attempt_is_refused(scene: Scene) {

@@ -128,23 +128,30 @@ impl Scene {
 
     /// Removes every sandbox of this case, and what is in it.
     pub async fn clean_up(self) {
+        // A container that ends just now can make a call fail; the next look shows.
+        eventually("everything to be removed", async || self.removed_all().await.ok().filter(|clean| *clean)).await;
+    }
+
+    /// Whether there was nothing left to remove.
+    async fn removed_all(&self) -> Result<bool, Status> {
         let mut runtime = self.runtime();
         let own = HashMap::from([(LABEL.to_owned(), self.case.to_owned())]);
         let filter = PodSandboxFilter { label_selector: own, ..Default::default() };
         let request = within(PATIENCE, ListPodSandboxRequest { filter: Some(filter) });
-        for pod in runtime.list_pod_sandbox(request).await.expect("a list to clean up").into_inner().items {
+        let pods = runtime.list_pod_sandbox(request).await.expect("a list to clean up").into_inner().items;
+        for pod in &pods {
             let filter = ContainerFilter { pod_sandbox_id: pod.id.clone(), ..Default::default() };
             let request = within(PATIENCE, ListContainersRequest { filter: Some(filter) });
-            for container in runtime.list_containers(request).await.expect("a list to clean up").into_inner().containers
-            {
+            for container in runtime.list_containers(request).await?.into_inner().containers {
                 let request = StopContainerRequest { container_id: container.id, timeout: 0 };
-                runtime.stop_container(within(PATIENCE, request)).await.expect("a container to be killed");
+                runtime.stop_container(within(PATIENCE, request)).await?;
             }
             let request = StopPodSandboxRequest { pod_sandbox_id: pod.id.clone() };
-            runtime.stop_pod_sandbox(within(PATIENCE, request)).await.expect("a sandbox to be stopped");
-            let request = RemovePodSandboxRequest { pod_sandbox_id: pod.id };
-            runtime.remove_pod_sandbox(within(PATIENCE, request)).await.expect("a sandbox to be removed");
+            runtime.stop_pod_sandbox(within(PATIENCE, request)).await?;
+            let request = RemovePodSandboxRequest { pod_sandbox_id: pod.id.clone() };
+            runtime.remove_pod_sandbox(within(PATIENCE, request)).await?;
         }
+        Ok(pods.is_empty())
     }
 }
 

@@ -56,6 +56,7 @@ async fn containerd_keeps_the_contract_except_where_it_is_known_not_to() {
     let daemon = Daemon::start();
     let client = daemon.client().await;
     daemon.import_images();
+    // A part of a name, to run only the cases that have it.
     let chosen = std::env::var("CONTRACT_CASES").unwrap_or_default();
     cri::contract::check_those(Arc::new(Containerd { daemon, client }), &chosen).await;
 }

@@ -7,6 +7,7 @@
 //! and is gone with it.
 
 mod attach;
+mod clients;
 pub mod control;
 mod execs;
 pub mod files;

@@ -85,7 +85,8 @@ pub fn execute(
     let root = directory.join("oci");
     let file = directory.join(format!("exec-{}.json", rustix::process::getpid().as_raw_nonzero()));
     let neutral = neutral_process(process)?;
-    std::fs::write(&file, serde_json::to_vec(&neutral).unwrap_or_default()).map_err(ShimError::io("write a process"))?;
+    std::fs::write(&file, serde_json::to_vec(&neutral).unwrap_or_default())
+        .map_err(ShimError::io("write a process"))?;
     let join = |builder: ContainerBuilder| -> Result<i32, String> {
         let builder = builder.with_root_path(&root).map_err(|error| error.to_string())?;
         let tenant = builder.as_tenant().with_detach(true).with_process(Some(&file)).with_ignore_paused(true);
@@ -117,12 +118,8 @@ fn given(streams: Vec<OwnedFd>, which: control::Streams) -> Result<Streams, Shim
 
 fn create(builder: ContainerBuilder, root: &Path, bundle: &Path) -> Result<i32, String> {
     let builder = builder.with_root_path(root).map_err(|error| error.to_string())?;
-    let mut container = builder
-        .as_init(bundle)
-        .with_systemd(false)
-        .with_detach(true)
-        .build()
-        .map_err(|error| reason(&error))?;
+    let mut container =
+        builder.as_init(bundle).with_systemd(false).with_detach(true).build().map_err(|error| reason(&error))?;
     container.start().map_err(|error| reason(&error))?;
     container.pid().map(|pid| pid.as_raw()).ok_or_else(|| "the container has no process".to_owned())
 }

@@ -44,7 +44,13 @@ pub struct Log {
 impl Log {
     pub fn open(path: &Path) -> io::Result<Log> {
         let file = open(path)?;
-        Ok(Log { path: path.to_owned(), file, unfinished: [Vec::new(), Vec::new()], records: Vec::new(), lost_bytes: 0 })
+        Ok(Log {
+            path: path.to_owned(),
+            file,
+            unfinished: [Vec::new(), Vec::new()],
+            records: Vec::new(),
+            lost_bytes: 0,
+        })
     }
 
     /// Goes on in a new file at the same path: the old one was moved away.
@@ -161,7 +167,8 @@ mod tests {
             log.write(Stream::Stdout, &vec![b'y'; 2 * LINE_BYTES + 1], NOW);
             log.finish(NOW);
         });
-        let shape: Vec<(&str, usize)> = lines.iter().map(|line| line[38..].split_once(' ').unwrap()).map(|(tag, text)| (tag, text.len())).collect();
+        let shape: Vec<(&str, usize)> =
+            lines.iter().map(|line| line[38..].split_once(' ').unwrap()).map(|(tag, text)| (tag, text.len())).collect();
         assert_eq!(shape, [("F", LINE_BYTES), ("P", LINE_BYTES), ("P", LINE_BYTES), ("P", 1)]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lifecycle::moment::Moment;
 use lifecycle::stop::{Stop, StopEffect, StopInput};
 use model::signal::Signal;
@@ -67,7 +68,12 @@ impl Stopper {
         }
     }
 
-    pub fn view(&self) -> Option<Stopping> {
+    /// How the stop stands, in wall-clock time.
+    pub fn view(&self, now: Moment, clock: Timestamp) -> Option<Stopping> {
+        let nanos = |moment: Moment| {
+            let ahead = i128::from(moment.millis() - now.millis()) * 1_000_000;
+            i64::try_from(clock.as_nanosecond() + ahead).unwrap_or(i64::MAX)
+        };
         match self.stop {
             Stop::Running | Stop::Gone { .. } => None,
             Stop::Signalled { at, kill_at, dropped } => {
@@ -116,8 +122,4 @@ fn kill(process: &Process, cgroup: &Cgroup) {
     let _ = process.send(libc::SIGKILL);
     cgroup.kill();
     cgroup.thaw();
-}
-
-fn nanos(moment: Moment) -> i64 {
-    moment.as_millis().saturating_mul(1_000_000)
 }

@@ -90,7 +90,9 @@ impl Workload {
     fn program(&self) -> Result<PathBuf, String> {
         let name = self.arguments().first().filter(|name| !name.is_empty()).ok_or("no command is given")?;
         if name.contains('/') {
-            return is_program(Path::new(name)).map(|()| PathBuf::from(name)).map_err(|why| format!("exec {name:?}: {why}"));
+            return is_program(Path::new(name))
+                .map(|()| PathBuf::from(name))
+                .map_err(|why| format!("exec {name:?}: {why}"));
         }
         let path = self.environment().iter().find_map(|pair| pair.strip_prefix("PATH=")).unwrap_or(DEFAULT_PATH);
         let candidates = path.split(':').map(|directory| Path::new(if directory.is_empty() { "." } else { directory }));
@@ -162,13 +164,15 @@ fn set_capabilities(wanted: Option<&LinuxCapabilities>) -> Result<(), caps::erro
     let held = caps::read(None, CapSet::Permitted)?;
     // Never more than the runtime itself holds.
     let of = |wanted: Option<&Capabilities>| -> CapsHashSet { set(wanted).intersection(&held).copied().collect() };
-    let field = |pick: fn(&LinuxCapabilities) -> &Option<Capabilities>| of(wanted.and_then(|wanted| pick(wanted).as_ref()));
+    let field =
+        |pick: fn(&LinuxCapabilities) -> &Option<Capabilities>| of(wanted.and_then(|wanted| pick(wanted).as_ref()));
     let (permitted, inheritable) = (field(LinuxCapabilities::permitted), field(LinuxCapabilities::inheritable));
     caps::set(None, CapSet::Effective, &field(LinuxCapabilities::effective))?;
     caps::set(None, CapSet::Inheritable, &inheritable)?;
     caps::set(None, CapSet::Permitted, &permitted)?;
     let ambient = field(LinuxCapabilities::ambient);
-    let ambient: CapsHashSet = ambient.into_iter().filter(|one| permitted.contains(one) && inheritable.contains(one)).collect();
+    let ambient: CapsHashSet =
+        ambient.into_iter().filter(|one| permitted.contains(one) && inheritable.contains(one)).collect();
     // Old kernels have no such set; then nobody asks for one.
     if !ambient.is_empty() {
         caps::set(None, CapSet::Ambient, &ambient)?;

@@ -66,13 +66,16 @@ impl Images {
     }
 
     fn load_staged(&self, staged: &Staged, base: Option<&str>) -> Result<Vec<Loaded>, Error> {
-        if let Some(index) = staged.document("index.json")? {
-            return self.load_layout(staged, &index, base);
+        let loaded = match (staged.document("index.json")?, staged.document("manifest.json")?) {
+            (Some(index), _) => self.load_layout(staged, &index, base),
+            (None, Some(list)) => self.load_saved(staged, &list),
+            (None, None) => Err(Error::Archive("it has neither index.json nor manifest.json".to_owned())),
+        };
+        if let Err(Error::Full { .. }) = &loaded {
+            // Layers that no image came of are worth less than room.
+            self.collect()?;
         }
-        match staged.document("manifest.json")? {
-            Some(list) => self.load_saved(staged, &list),
-            None => Err(Error::Archive("it has neither index.json nor manifest.json".to_owned())),
-        }
+        loaded
     }
 
     fn load_layout(&self, staged: &Staged, index: &[u8], base: Option<&str>) -> Result<Vec<Loaded>, Error> {
@@ -136,6 +139,9 @@ impl Images {
         names: &[Reference],
     ) -> Result<Loaded, Error> {
         let name = names.first().map_or_else(|| manifest.to_string(), Reference::to_string);
+        for descriptor in found.layers.iter().chain([&found.config]) {
+            staged.check_size(descriptor)?;
+        }
         let config_bytes = staged.small_blob(&found.config.digest)?;
         let refused = |error| Error::Config { name: name.clone(), error };
         let config = Config::read(&config_bytes).map_err(refused)?;

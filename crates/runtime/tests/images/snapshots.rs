@@ -176,3 +176,25 @@ fn a_container_has_one_snapshot_and_a_name_that_is_a_file_name() {
     assert!(before[0].lower[0].join("a").exists());
     assert_eq!(images.find_snapshot("c2").unwrap(), None);
 }
+
+#[test]
+fn damaged_notes_and_indexes_lose_nothing() {
+    let store = Store::new();
+    load(&store.images, "app:1", &Fixture::of(vec![Layer::of(&[("a", b"1")], Packing::Gzip)]));
+    store.images.snapshot("app:1", "c1").unwrap();
+    store.images.remove("app:1").unwrap();
+    let Store { images, directory } = store;
+    drop(images);
+    std::fs::write(directory.path().join("snapshots/c1/snapshot.json"), "").unwrap();
+    let store = Store { images: Images::open(directory.path(), HostImage::Refused).unwrap(), directory };
+    assert_eq!((store.count("layers"), store.images.snapshots().unwrap().len()), (1, 0), "who knows what it uses");
+    store.images.remove_snapshot("c1").unwrap();
+    assert_eq!(store.images.collect().unwrap().layers, 1);
+    load(&store.images, "app:2", &Fixture::of(vec![Layer::of(&[("a", b"2")], Packing::Gzip)]));
+    let Store { images, directory } = store;
+    drop(images);
+    std::fs::write(directory.path().join("index.json"), "{").unwrap();
+    let error = Images::open(directory.path(), HostImage::Refused).err().unwrap();
+    assert!(error.to_string().contains("index.json"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path().join("layers")).unwrap().count(), 1);
+}

@@ -34,8 +34,8 @@ impl Layout {
         for directory in directories.into_iter().chain([layout.empty()]) {
             fs::create_dir_all(&directory).map_err(|error| Error::system(format!("make {directory:?}"), error))?;
         }
-        // Layers hold programs with the rights of their owners: only root gets at them from outside.
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o711);
+        // Layers hold programs that run with the rights of their owners; other users of the machine must not start them.
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&layout.root, private).map_err(|error| Error::system("guard the images", error))?;
         Ok(layout)
     }

@@ -83,8 +83,11 @@ impl Images {
         let Manifest::Index(offered) = Manifest::read(index).map_err(refused)? else {
             return Err(Error::Archive("index.json is no index".to_owned()));
         };
+        if let (false, Err(error)) = (offered.is_empty(), self.shared.platform.choose(&offered)) {
+            return Err(refused(error));
+        }
         let mut loaded: Vec<Loaded> = Vec::new();
-        for descriptor in &offered {
+        for descriptor in offered.iter().filter(|descriptor| self.shared.platform.suits(descriptor)) {
             let names = names(descriptor, base)?;
             let (digest, found) = self.find_image(staged, descriptor)?;
             loaded.push(self.load_image(staged, digest, &found, &names)?);

@@ -52,7 +52,7 @@ async fn a_stalled_transfer_is_given_up_and_resumed() {
     });
     let store = Store::new();
     let mut registries = quick();
-    registries.patience.stall = Duration::from_millis(500);
+    registries.patience.stall = Duration::from_secs(3);
     store.pull_with(&proxy.name("app:1"), &Credentials::Anonymous, &registries).await.unwrap();
     let ranged = proxy.asked_for_blobs().iter().filter(|asked| asked.header("range").is_some()).count();
     assert!(ranged >= 1);

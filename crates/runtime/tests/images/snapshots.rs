@@ -198,3 +198,10 @@ fn damaged_notes_and_indexes_lose_nothing() {
     assert!(error.to_string().contains("index.json"), "{error}");
     assert_eq!(std::fs::read_dir(directory.path().join("layers")).unwrap().count(), 1);
 }
+
+#[test]
+fn other_users_of_the_machine_do_not_get_at_the_files_of_images() {
+    use std::os::unix::fs::MetadataExt as _;
+    let store = Store::new();
+    assert_eq!(std::fs::metadata(store.images.directory()).unwrap().mode() & 0o7777, 0o700);
+}

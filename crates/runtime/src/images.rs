@@ -102,8 +102,6 @@ struct Shared {
     host_image: HostImage,
     state: Mutex<State>,
     leases: Leases,
-    /// Only one thread empties the trash.
-    trash: Mutex<()>,
     /// Held as long as the directory is used.
     _lock: File,
 }
@@ -131,10 +129,11 @@ impl Images {
             }
         });
         let (platform, leases) = (Platform::here(), Leases::default());
-        let (state, trash) = (Mutex::new(state), Mutex::new(()));
-        let shared = Shared { layout, platform, host_image, state, leases, trash, _lock: lock };
+        let shared = Shared { layout, platform, host_image, state: Mutex::new(state), leases, _lock: lock };
         let images = Images { shared: Arc::new(shared) };
-        discard::empty(&images.layout().staging()).map_err(|error| Error::system("remove what was left", error))?;
+        for left in [images.layout().staging(), images.layout().trash()] {
+            discard::empty(&left).map_err(|error| Error::system("remove what was left", error))?;
+        }
         images.collect()?;
         Ok(images)
     }

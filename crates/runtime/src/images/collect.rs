@@ -5,7 +5,7 @@ use std::fs;
 
 use super::digest::Digest;
 use super::error::Error;
-use super::layout::Layout;
+use super::layout::{Discarded, Layout};
 use super::leases::Key;
 use super::{Images, State};
 
@@ -20,24 +20,27 @@ pub struct Collected {
 impl Images {
     /// Removes what nothing needs. Blocks while files are removed.
     pub fn collect(&self) -> Result<Collected, Error> {
-        let collected = {
+        let (mut collected, discarded) = {
             // No image and no snapshot comes into being meanwhile.
             let state = self.state();
-            let mut collected = self.discard_layers(&state)?;
+            let layers = self.discard_layers(&state)?;
             let blobs = self.remove_blobs(&state)?;
-            collected.blobs = blobs.blobs;
-            collected.bytes += blobs.bytes;
-            collected
+            (Collected { layers: layers.len(), ..blobs }, layers)
         };
-        self.empty_trash()?;
+        for (bytes, layer) in discarded {
+            layer.empty().map_err(|error| Error::system("remove old layers", error))?;
+            collected.bytes += bytes;
+        }
         Ok(collected)
     }
 
-    fn discard_layers(&self, state: &State) -> Result<Collected, Error> {
+    /// Layers that nothing needs, out of sight, with their sizes.
+    fn discard_layers(&self, state: &State) -> Result<Vec<(u64, Discarded)>, Error> {
         let failed = |error| Error::system("remove old layers", error);
         let mut needed: BTreeSet<Digest> = state.records.iter().flat_map(|record| record.layers.clone()).collect();
-        needed.extend(self.layers_of_snapshots()?);
-        let mut collected = Collected::default();
+        let Some(in_use) = self.layers_of_snapshots()? else { return Ok(Vec::new()) };
+        needed.extend(in_use);
+        let mut layers = Vec::new();
         for chain in Layout::digests_in(&self.layout().layers()).map_err(failed)? {
             if needed.contains(&chain) {
                 continue;
@@ -45,12 +48,10 @@ impl Images {
             let bytes = self.layout().layer_facts(&chain).map_or(0, |facts| facts.bytes);
             let discard = || self.layout().discard(&self.layout().layer(&chain));
             if let Some(discarded) = self.shared.leases.unless_held(Key::Layer(chain), discard) {
-                discarded.map_err(failed)?;
-                collected.layers += 1;
-                collected.bytes += bytes;
+                layers.push((bytes, discarded.map_err(failed)?));
             }
         }
-        Ok(collected)
+        Ok(layers)
     }
 
     fn remove_blobs(&self, state: &State) -> Result<Collected, Error> {

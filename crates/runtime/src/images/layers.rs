@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
 
+use super::Images;
 use super::digest::Digest;
 use super::error::Error;
-use super::layout::{Draft, LayerFacts, Layout};
+use super::layout::{Discarded, Draft, LayerFacts, Layout};
 use super::leases::{Key, Lease};
 use super::unpack::unpack;
-use super::{Images, discard};
 
 /// A layer of an image that is being made.
 #[derive(Clone, Debug)]
@@ -43,8 +43,10 @@ struct DraftTree {
 
 impl Drop for DraftTree {
     fn drop(&mut self) {
-        // Kept trees have another name by now. Moving is quick; the trash is emptied by the next collection.
-        let _ = self.layout.discard(&self.path);
+        // A kept tree has another name by now.
+        if let Err(error) = self.layout.discard(&self.path).and_then(Discarded::empty) {
+            tracing::warn!(%error, "a layer that could not be unpacked is removed at the next start");
+        }
     }
 }
 
@@ -118,11 +120,5 @@ impl Images {
             // What stays because of an error is found by the next collection.
             let _ = self.shared.leases.unless_held(Key::Blob(*blob), || fs::remove_file(self.layout().blob(blob)));
         }
-    }
-
-    /// Empties the trash.
-    pub(super) fn empty_trash(&self) -> Result<(), Error> {
-        let _alone = self.shared.trash.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        discard::empty(&self.layout().trash()).map_err(|error| Error::system("remove old layers", error))
     }
 }

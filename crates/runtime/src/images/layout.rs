@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::digest::{Digest, Hasher};
+use super::discard;
 use super::error::Error;
 
 /// The directory of the images.
@@ -33,8 +34,8 @@ impl Layout {
         for directory in directories.into_iter().chain([layout.empty()]) {
             fs::create_dir_all(&directory).map_err(|error| Error::system(format!("make {directory:?}"), error))?;
         }
-        // Layers hold programs with the rights of their owners: only root gets at them from outside.
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o711);
+        // Layers hold programs that run with the rights of their owners; other users of the machine must not start them.
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&layout.root, private).map_err(|error| Error::system("guard the images", error))?;
         Ok(layout)
     }
@@ -111,11 +112,16 @@ impl Layout {
         File::open(path.parent().unwrap_or(&self.root))?.sync_all()
     }
 
-    /// Moves something to the trash, from where it is removed at leisure.
-    pub fn discard(&self, path: &Path) -> io::Result<()> {
-        match fs::rename(path, Layout::fresh(&self.trash())) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            result => result,
+    /// Moves something out of sight at once; it is removed when what is returned is emptied.
+    pub fn discard(&self, path: &Path) -> io::Result<Discarded> {
+        let directory = Layout::fresh(&self.trash());
+        fs::create_dir(&directory)?;
+        match fs::rename(path, directory.join("discarded")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                fs::remove_dir(&directory)?;
+                Err(error)
+            }
+            Ok(()) | Err(_) => Ok(Discarded { directory }),
         }
     }
 
@@ -132,6 +138,19 @@ impl Layout {
             digests.extend(entry?.file_name().to_str().and_then(|name| Digest::from_hex(name).ok()));
         }
         Ok(digests)
+    }
+}
+
+/// Something out of sight that still takes room. Should nobody empty it, the next start does.
+#[must_use]
+pub struct Discarded {
+    directory: PathBuf,
+}
+
+impl Discarded {
+    pub fn empty(self) -> io::Result<()> {
+        discard::empty(&self.directory)?;
+        fs::remove_dir(&self.directory)
     }
 }
 

@@ -66,13 +66,16 @@ impl Images {
     }
 
     fn load_staged(&self, staged: &Staged, base: Option<&str>) -> Result<Vec<Loaded>, Error> {
-        if let Some(index) = staged.document("index.json")? {
-            return self.load_layout(staged, &index, base);
+        let loaded = match (staged.document("index.json")?, staged.document("manifest.json")?) {
+            (Some(index), _) => self.load_layout(staged, &index, base),
+            (None, Some(list)) => self.load_saved(staged, &list),
+            (None, None) => Err(Error::Archive("it has neither index.json nor manifest.json".to_owned())),
+        };
+        if let Err(Error::Full { .. }) = &loaded {
+            // Layers that no image came of are worth less than room.
+            self.collect()?;
         }
-        match staged.document("manifest.json")? {
-            Some(list) => self.load_saved(staged, &list),
-            None => Err(Error::Archive("it has neither index.json nor manifest.json".to_owned())),
-        }
+        loaded
     }
 
     fn load_layout(&self, staged: &Staged, index: &[u8], base: Option<&str>) -> Result<Vec<Loaded>, Error> {
@@ -80,8 +83,11 @@ impl Images {
         let Manifest::Index(offered) = Manifest::read(index).map_err(refused)? else {
             return Err(Error::Archive("index.json is no index".to_owned()));
         };
+        if let (false, Err(error)) = (offered.is_empty(), self.shared.platform.choose(&offered)) {
+            return Err(refused(error));
+        }
         let mut loaded: Vec<Loaded> = Vec::new();
-        for descriptor in &offered {
+        for descriptor in offered.iter().filter(|descriptor| self.shared.platform.suits(descriptor)) {
             let names = names(descriptor, base)?;
             let (digest, found) = self.find_image(staged, descriptor)?;
             loaded.push(self.load_image(staged, digest, &found, &names)?);
@@ -136,6 +142,9 @@ impl Images {
         names: &[Reference],
     ) -> Result<Loaded, Error> {
         let name = names.first().map_or_else(|| manifest.to_string(), Reference::to_string);
+        for descriptor in found.layers.iter().chain([&found.config]) {
+            staged.check_size(descriptor)?;
+        }
         let config_bytes = staged.small_blob(&found.config.digest)?;
         let refused = |error| Error::Config { name: name.clone(), error };
         let config = Config::read(&config_bytes).map_err(refused)?;

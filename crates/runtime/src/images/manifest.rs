@@ -183,6 +183,11 @@ impl Platform {
             .ok_or_else(|| ManifestError::Platform { wanted: self.to_string(), offered: names_of(offered) })
     }
 
+    /// Whether an image can run here, as far as its descriptor says.
+    pub fn suits(&self, descriptor: &Descriptor) -> bool {
+        self.rate(descriptor).is_some()
+    }
+
     /// Nothing for what does not run here; otherwise higher is better.
     fn rate(&self, descriptor: &Descriptor) -> Option<u32> {
         // An index with one image need not say what it is for.

@@ -97,8 +97,14 @@ impl Images {
         registries: &Registries,
         progress: Arc<dyn Progress>,
     ) -> Result<ImageId, Error> {
-        let source = Source::new(reference, credentials, registries).map_err(|error| failed(reference, error))?;
-        let source = Arc::new(source);
+        let source = {
+            let (reference, credentials, registries) = (reference.clone(), credentials.clone(), registries.clone());
+            // Certificates are read from disk.
+            blocking(move || {
+                Source::new(&reference, &credentials, &registries).map_err(|error| failed(&reference, error))
+            })
+        };
+        let source = Arc::new(source.await?);
         let plan = self.plan(&source).await?;
         // From here on nothing that the plan found is removed.
         let _documents = [self.lease_blob(&plan.manifest), self.lease_blob(&plan.config_digest)];
@@ -246,9 +252,11 @@ impl Source {
         let mut last = None;
         for host in &self.hosts {
             match host.small_blob(self.reference.repository(), &descriptor.digest).await {
-                Ok(bytes) if Digest::of(&bytes) == descriptor.digest => return Ok(bytes),
+                Ok(bytes) if Digest::of(&bytes) == descriptor.digest && bytes.len() as u64 == descriptor.size => {
+                    return Ok(bytes);
+                }
                 Ok(_) => {
-                    let why = format!("config {} has another digest", descriptor.digest);
+                    let why = format!("config {} arrived with another digest or size", descriptor.digest);
                     last = Some(RegistryError::Invalid { at: host.at(), why });
                 }
                 Err(error) => last = Some(error),

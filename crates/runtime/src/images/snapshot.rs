@@ -1,7 +1,7 @@
 //! The file system of one container: the layers of its image, and a directory of its own on top.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::lgetxattr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::error::Error;
-use super::layout::Layout;
+use super::layout::{Discarded, Layout};
 use super::unpack::OPAQUE;
 use super::{HostImage, ImageId, Images, host};
 
@@ -44,6 +44,13 @@ struct Note {
     layers: Vec<Digest>,
 }
 
+/// The notes of all snapshots, by container.
+#[derive(Default)]
+struct Notes {
+    readable: Vec<(String, Note)>,
+    damaged: Vec<String>,
+}
+
 impl Images {
     /// Makes a snapshot of an image (an id or a name) for a container.
     pub fn snapshot(&self, name_or_id: &str, container: &str) -> Result<Snapshot, Error> {
@@ -63,7 +70,7 @@ impl Images {
         }
         let draft = Layout::fresh(&self.layout().staging());
         if let Err(error) = write_snapshot(&draft, &note).and_then(|()| fs::rename(&draft, &directory)) {
-            let _ = self.layout().discard(&draft);
+            let _ = self.layout().discard(&draft).and_then(Discarded::empty);
             return Err(failed(error));
         }
         Ok(self.described(container, &note))
@@ -75,9 +82,10 @@ impl Images {
         Ok(read_note(&directory)?.map(|note| self.described(container, &note)))
     }
 
-    /// Every snapshot, whoever made it; for whoever compares them with the containers there are.
+    /// Every snapshot, whoever made it; for whoever compares them with the containers there are. One whose note is
+    /// damaged is left out, but can be removed.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>, Error> {
-        let notes = self.notes()?;
+        let notes = self.notes()?.readable;
         Ok(notes.iter().map(|(container, note)| self.described(container, note)).collect())
     }
 
@@ -85,8 +93,7 @@ impl Images {
     pub fn remove_snapshot(&self, container: &str) -> Result<(), Error> {
         let directory = self.snapshot_directory(container)?;
         let failed = |error| Error::system(format!("remove the snapshot of container {container}"), error);
-        self.layout().discard(&directory).map_err(failed)?;
-        self.empty_trash()
+        self.layout().discard(&directory).and_then(Discarded::empty).map_err(failed)
     }
 
     pub(super) fn snapshot_directory(&self, container: &str) -> Result<PathBuf, Error> {
@@ -100,19 +107,28 @@ impl Images {
         Ok(self.layout().snapshots().join(container))
     }
 
-    pub(super) fn layers_of_snapshots(&self) -> Result<Vec<Digest>, Error> {
-        Ok(self.notes()?.into_iter().flat_map(|(_, note)| note.layers).collect())
+    /// The layers that containers use; nothing if that is not known of all of them.
+    pub(super) fn layers_of_snapshots(&self) -> Result<Option<Vec<Digest>>, Error> {
+        let notes = self.notes()?;
+        if let Some(container) = notes.damaged.first() {
+            tracing::warn!(container, "the note of a snapshot is damaged; no layers are removed until it is");
+            return Ok(None);
+        }
+        Ok(Some(notes.readable.into_iter().flat_map(|(_, note)| note.layers).collect()))
     }
 
-    fn notes(&self) -> Result<Vec<(String, Note)>, Error> {
+    fn notes(&self) -> Result<Notes, Error> {
         let failed = |error| Error::system("read the snapshots", error);
-        let mut notes = Vec::new();
+        let mut notes = Notes::default();
         for entry in fs::read_dir(self.layout().snapshots()).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let Ok(container) = entry.file_name().into_string() else { continue };
-            notes.extend(read_note(&entry.path())?.map(|note| (container, note)));
+            match read_note(&entry.path()) {
+                Ok(note) => notes.readable.extend(note.map(|note| (container, note))),
+                Err(_) => notes.damaged.push(container),
+            }
         }
-        notes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        notes.readable.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(notes)
     }
 
@@ -147,7 +163,10 @@ fn write_snapshot(draft: &Path, note: &Note) -> io::Result<()> {
     }
     // The root of the container looks like the root of an ordinary machine, whatever our umask is.
     fs::set_permissions(draft.join("upper"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    fs::write(draft.join("snapshot.json"), serde_json::to_vec(note)?)
+    // A snapshot without its note would not say which layers are in use.
+    let mut file = fs::File::create_new(draft.join("snapshot.json"))?;
+    file.write_all(&serde_json::to_vec(note)?)?;
+    file.sync_all()
 }
 
 fn read_note(directory: &Path) -> Result<Option<Note>, Error> {

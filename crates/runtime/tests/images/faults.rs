@@ -52,7 +52,7 @@ async fn a_stalled_transfer_is_given_up_and_resumed() {
     });
     let store = Store::new();
     let mut registries = quick();
-    registries.patience.stall = Duration::from_millis(500);
+    registries.patience.stall = Duration::from_secs(3);
     store.pull_with(&proxy.name("app:1"), &Credentials::Anonymous, &registries).await.unwrap();
     let ranged = proxy.asked_for_blobs().iter().filter(|asked| asked.header("range").is_some()).count();
     assert!(ranged >= 1);
@@ -141,4 +141,39 @@ async fn mirrors_are_tried_in_order_and_never_see_the_credentials() {
     for asked in first.asked().iter().chain(&second.asked()) {
         assert_eq!(asked.header("authorization"), None);
     }
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_go_on_is_asked_to_start_over() {
+    let (registry, image) = pushed();
+    let large = image.layers[0].digest().to_string();
+    let proxy = Proxy::start(registry.address, move |asked, before| match asked.path().ends_with(&large) {
+        true if before == 0 => Action::Cut(CUT),
+        true if before == 1 => Action::Answer("HTTP/1.1 416 Range Not Satisfiable".into(), Vec::new()),
+        _ => Action::Forward,
+    });
+    assert_eq!(Store::new().pull(&proxy.name("app:1")).await.unwrap(), image.id());
+    let asked: Vec<_> = proxy.asked_for_blobs().into_iter().filter(|asked| wants(asked.path(), &image)).collect();
+    assert_eq!(asked.last().unwrap().header("range"), None);
+}
+
+#[tokio::test]
+async fn a_pull_that_was_dropped_is_in_nobodys_way() {
+    let (registry, image) = pushed();
+    let large = image.layers[0].digest().to_string();
+    let (reached, mut stalled) = tokio::sync::mpsc::unbounded_channel();
+    let proxy = Proxy::start(registry.address, move |asked, before| {
+        if !asked.path().ends_with(&large) || before > 0 {
+            return Action::Forward;
+        }
+        reached.send(()).unwrap();
+        Action::Stall(CUT)
+    });
+    let store = Store::new();
+    let name = proxy.name("app:1");
+    tokio::select! {
+        pulled = store.pull(&name) => panic!("it was to stall: {pulled:?}"),
+        _ = stalled.recv() => {}
+    }
+    assert_eq!(store.pull(&name).await.unwrap(), image.id());
 }

@@ -9,6 +9,8 @@ use runtime::images::registry::{Credentials, Patience, Registries};
 use runtime::images::{Error, HostImage, ImageId, Images};
 use serde_json::{Value, json};
 
+use crate::private::Mounts;
+
 /// How a layer is packed.
 #[derive(Clone, Copy)]
 pub enum Packing {
@@ -106,6 +108,8 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// Images in a directory that disappears.
 pub struct Store {
     pub images: Images,
+    /// A file system of its own, if it has one; it goes before the directory does.
+    pub _disk: Option<Mounts>,
     pub directory: tempfile::TempDir,
 }
 
@@ -113,7 +117,7 @@ impl Store {
     pub fn new() -> Store {
         let directory = tempfile::tempdir().unwrap();
         let images = Images::open(directory.path(), HostImage::Refused).unwrap();
-        Store { images, directory }
+        Store { images, _disk: None, directory }
     }
 
     pub async fn pull(&self, name: &str) -> Result<ImageId, Error> {

@@ -60,7 +60,7 @@ async fn a_killed_pull_leaves_nothing_half_visible() {
     let left = std::fs::read_dir(directory.path().join("staging")).unwrap().count();
     assert!(left > 0, "it was killed in the middle");
     let images = Images::open(directory.path(), HostImage::Refused).unwrap();
-    let store = Store { images, directory };
+    let store = Store { images, _disk: None, directory };
     assert!(store.images.list().is_empty());
     let places = ["staging", "trash", "layers", "blobs/sha256"];
     assert_eq!(places.map(|place| store.count(place)), [0; 4]);

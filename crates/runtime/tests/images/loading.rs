@@ -94,6 +94,25 @@ fn a_directory_with_a_layout_is_loaded() {
 }
 
 #[test]
+fn images_of_other_machines_in_a_layout_are_passed_over() {
+    let image = image();
+    let mut own = descriptor("application/vnd.oci.image.manifest.v1+json", &image.manifest);
+    own["annotations"] = json!({"org.opencontainers.image.ref.name": "localhost/app:1"});
+    let mut other = descriptor("application/vnd.oci.image.manifest.v1+json", b"not in the archive");
+    other["platform"] = json!({"os": "linux", "architecture": "s390x"});
+    let with = |manifests: serde_json::Value| {
+        let mut files = layout(&image, &json!({}));
+        files.retain(|(path, _)| path != "index.json");
+        let index = json!({"schemaVersion": 2, "manifests": manifests}).to_string();
+        files.push(("index.json".to_owned(), index.into_bytes()));
+        Store::new().images.load(&archive(&files)[..], None)
+    };
+    assert_eq!(with(json!([other, own])).unwrap(), [Loaded { id: image.id(), names: vec!["localhost/app:1".into()] }]);
+    let error = with(json!([other])).unwrap_err();
+    assert!(error.kind() == ErrorKind::NotFound && error.to_string().contains("linux/s390x"), "{error}");
+}
+
+#[test]
 fn what_docker_saved_is_loaded() {
     let (image, store) = (image(), Store::new());
     let loaded = store.images.load(&archive(&saved(&image))[..], None).unwrap();

@@ -45,7 +45,7 @@ async fn images_survive_a_restart() {
     let (registry, store, image) = (Registry::start(), Store::new(), three_layers());
     registry.push("app", "1", &image);
     let id = store.pull(&registry.name("app:1")).await.unwrap();
-    let Store { images, directory } = store;
+    let Store { images, directory, .. } = store;
     assert!(Images::open(directory.path(), HostImage::Refused).err().unwrap().to_string().contains("another process"));
     let before = images.list();
     drop(images);

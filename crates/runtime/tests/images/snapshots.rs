@@ -6,7 +6,7 @@ use runtime::images::{ErrorKind, HostImage, Images, Snapshot, Upper, host, overl
 use serde_json::json;
 
 use crate::fixture::{Fixture, Layer, Packing, Store};
-use crate::private::{is_private, mount_tmpfs};
+use crate::private::{Mounts, is_private, mount_tmpfs};
 
 /// Loads an image through an archive in the form of `docker save`.
 fn load(images: &Images, name: &str, image: &Fixture) {
@@ -30,27 +30,17 @@ fn load(images: &Images, name: &str, image: &Fixture) {
 /// that is itself a container may lack.
 fn store_in_memory() -> Store {
     let directory = tempfile::tempdir().unwrap();
-    mount_tmpfs(directory.path(), "256m");
+    let disk = Some(mount_tmpfs(directory.path(), "256m"));
     let images = Images::open(directory.path(), HostImage::Allowed).unwrap();
-    Store { images, directory }
+    Store { images, _disk: disk, directory }
 }
 
 /// Mounts and looks; the mounts are gone afterwards.
 fn mounted<T>(snapshot: &Snapshot, look: impl FnOnce(&Path) -> T) -> T {
     let target = tempfile::tempdir().unwrap();
     overlay::mount(snapshot, target.path()).unwrap();
-    let seen = look(target.path());
-    let mounts = if snapshot.upper == Upper::Memory { 2 } else { 1 };
-    for _ in 0..mounts {
-        assert!(std::process::Command::new("umount").arg(target.path()).status().unwrap().success());
-    }
-    seen
-}
-
-fn close(store: Store) {
-    drop(store.images);
-    let umount = std::process::Command::new("umount").arg(store.directory.path()).status();
-    assert!(umount.unwrap().success());
+    let _mounts = Mounts::at(target.path(), if snapshot.upper == Upper::Memory { 2 } else { 1 });
+    look(target.path())
 }
 
 #[test]
@@ -91,7 +81,6 @@ fn whiteouts_hide_and_a_container_writes_to_itself_only() {
         store.images.remove_snapshot(container).unwrap();
     }
     assert_eq!((store.count("snapshots"), store.count("trash")), (0, 0));
-    close(store);
 }
 
 #[test]
@@ -112,7 +101,6 @@ fn more_than_a_hundred_layers_are_stacked() {
         assert_eq!(std::fs::read_dir(root.join("dir")).unwrap().count(), LAYERS);
         assert_eq!(std::fs::read_to_string(root.join("top")).unwrap(), (LAYERS - 1).to_string());
     });
-    close(store);
 }
 
 #[test]
@@ -124,7 +112,6 @@ fn an_image_without_layers_is_an_empty_root() {
     load(&store.images, "scratch:1", &Fixture::of(Vec::new()));
     let snapshot = store.images.snapshot("scratch:1", "c1").unwrap();
     mounted(&snapshot, |root| assert_eq!(std::fs::read_dir(root).unwrap().count(), 0));
-    close(store);
 }
 
 #[test]
@@ -144,7 +131,6 @@ fn the_machine_itself_is_an_image_whose_changes_stay_in_memory() {
     });
     assert!(!Path::new("/").join(&name).exists());
     store.images.remove_snapshot("c1").unwrap();
-    close(store);
 }
 
 #[test]
@@ -168,11 +154,41 @@ fn a_container_has_one_snapshot_and_a_name_that_is_a_file_name() {
     }
     // A restart finds it again, and keeps its layers though the image is gone.
     store.images.remove("app:1").unwrap();
-    let Store { images, directory } = store;
+    let Store { images, directory, .. } = store;
     let before = images.snapshots().unwrap();
     drop(images);
     let images = Images::open(directory.path(), HostImage::Refused).unwrap();
     assert_eq!(images.snapshots().unwrap(), before);
     assert!(before[0].lower[0].join("a").exists());
     assert_eq!(images.find_snapshot("c2").unwrap(), None);
+}
+
+#[test]
+fn damaged_notes_and_indexes_lose_nothing() {
+    let store = Store::new();
+    load(&store.images, "app:1", &Fixture::of(vec![Layer::of(&[("a", b"1")], Packing::Gzip)]));
+    store.images.snapshot("app:1", "c1").unwrap();
+    store.images.remove("app:1").unwrap();
+    let Store { images, directory, .. } = store;
+    drop(images);
+    std::fs::write(directory.path().join("snapshots/c1/snapshot.json"), "").unwrap();
+    let images = Images::open(directory.path(), HostImage::Refused).unwrap();
+    let store = Store { images, _disk: None, directory };
+    assert_eq!((store.count("layers"), store.images.snapshots().unwrap().len()), (1, 0), "who knows what it uses");
+    store.images.remove_snapshot("c1").unwrap();
+    assert_eq!(store.images.collect().unwrap().layers, 1);
+    load(&store.images, "app:2", &Fixture::of(vec![Layer::of(&[("a", b"2")], Packing::Gzip)]));
+    let Store { images, directory, .. } = store;
+    drop(images);
+    std::fs::write(directory.path().join("index.json"), "{").unwrap();
+    let error = Images::open(directory.path(), HostImage::Refused).err().unwrap();
+    assert!(error.to_string().contains("index.json"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path().join("layers")).unwrap().count(), 1);
+}
+
+#[test]
+fn other_users_of_the_machine_do_not_get_at_the_files_of_images() {
+    use std::os::unix::fs::MetadataExt as _;
+    let store = Store::new();
+    assert_eq!(std::fs::metadata(store.images.directory()).unwrap().mode() & 0o7777, 0o700);
 }

@@ -24,7 +24,6 @@ const LAYER_TYPE: &str = "application/vnd.oci.image.layer.v1.tar";
 /// What was put aside; gone when dropped.
 pub struct Staged {
     directory: PathBuf,
-    layout: Layout,
     files: HashMap<String, StagedFile>,
     links: HashMap<String, String>,
 }
@@ -39,8 +38,7 @@ struct StagedFile {
 impl Drop for Staged {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.directory) {
-            tracing::warn!(%error, "what was loaded from an archive is still put aside");
-            let _ = self.layout.discard(&self.directory);
+            tracing::warn!(%error, "what was put aside of an archive is removed at the next start");
         }
     }
 }
@@ -49,7 +47,7 @@ impl Staged {
     fn new(layout: &Layout) -> Result<Staged, Error> {
         let directory = Layout::fresh(&layout.staging());
         fs::create_dir(&directory).map_err(|error| Error::system("load an archive", error))?;
-        Ok(Staged { directory, layout: layout.clone(), files: HashMap::new(), links: HashMap::new() })
+        Ok(Staged { directory, files: HashMap::new(), links: HashMap::new() })
     }
 
     pub fn from_archive(layout: &Layout, archive: impl Read) -> Result<Staged, Error> {
@@ -101,6 +99,13 @@ impl Staged {
     /// A small file by its digest.
     pub fn small_blob(&self, digest: &Digest) -> Result<Vec<u8>, Error> {
         read_small(self.blob(digest)?)
+    }
+
+    /// Refuses content that is not as long as its descriptor says.
+    pub fn check_size(&self, descriptor: &Descriptor) -> Result<(), Error> {
+        let (found, wanted) = (self.blob(&descriptor.digest)?.size, descriptor.size);
+        let what = || format!("content {}", descriptor.digest);
+        if found == wanted { Ok(()) } else { Err(Error::Size { what: what(), wanted, found }) }
     }
 
     /// A file by its digest.

@@ -93,11 +93,16 @@ impl Fetch {
     }
 
     /// One request, from where the last one broke. The draft comes back in any case.
-    async fn attempt(&self, host: &Host, draft: Draft) -> Result<(Draft, Result<(), Broken>), Error> {
+    async fn attempt(&self, host: &Host, mut draft: Draft) -> Result<(Draft, Result<(), Broken>), Error> {
         let repository = self.source.reference.repository();
         let response = match host.blob(repository, &self.layer.blob, draft.length()).await {
             Ok(response) => response,
             Err(error) if error.kind() == ErrorKind::Unavailable => return Ok((draft, Err(Broken::Connection(error)))),
+            // A host that cannot go on from here may still start over.
+            Err(error) if error.kind() == ErrorKind::Invalid && draft.length() > 0 => {
+                let cleared = draft.clear().map_err(|error| self.disk(error));
+                return Ok((draft, Err(cleared.err().map_or(Broken::Connection(error), Broken::Disk))));
+            }
             Err(error) => return Ok((draft, Err(Broken::Host(error)))),
         };
         let (mut draft, transferred) = self.transfer(host, response, draft).await?;

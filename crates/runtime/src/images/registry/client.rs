@@ -70,9 +70,8 @@ impl Host {
         offset: u64,
     ) -> Result<Response<Incoming>, RegistryError> {
         let mut headers = HeaderMap::new();
-        if offset > 0 {
-            headers.insert(RANGE, HeaderValue::try_from(format!("bytes={offset}-")).unwrap_or(HeaderValue::from(0)));
-        }
+        let range = HeaderValue::try_from(format!("bytes={offset}-")).ok().filter(|_| offset > 0);
+        headers.extend(range.map(|range| (RANGE, range)));
         self.get(repository, &format!("blobs/{digest}"), headers).await
     }
 

@@ -88,7 +88,9 @@ impl<R: Read> Entries<R> {
 
     fn entry(&mut self, header: &tar::Header, size: u64, ahead: Extensions) -> Result<Entry, UnpackError> {
         let Extensions { pax, long_path, long_link } = ahead;
-        let size = pax.size.unwrap_or(size);
+        // Some tools note a size where there is no content; none follows, whatever they say.
+        let header_only = (b'1'..=b'6').contains(&header.entry_type().as_byte());
+        let size = if header_only { 0 } else { pax.size.unwrap_or(size) };
         let path = pax.sparse.name.clone().or(pax.path.clone()).or(long_path);
         let path = path.unwrap_or_else(|| header.path_bytes().into_owned());
         let link = pax.link.clone().or(long_link);

@@ -103,6 +103,18 @@ fn the_diff_id_is_that_of_the_unpacked_bytes_however_they_are_packed() {
 }
 
 #[test]
+fn a_size_without_content_is_ignored() {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("d").unwrap();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_size(4096);
+    header.set_mode(0o711);
+    header.set_cksum();
+    let bytes = [&header.as_bytes()[..], &Archive::default().file("d/f", b"1").bytes()].concat();
+    assert_eq!(Layer::read(&bytes, &[]).unwrap().text("d/f"), "1");
+}
+
+#[test]
 fn whiteouts_take_the_form_of_overlayfs() {
     let mut lower = Archive::default();
     lower.file("gone", b"1").file("dir/inner", b"2").file("opaque/old", b"3").file("remade/old", b"4");

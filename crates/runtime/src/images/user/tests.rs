@@ -3,7 +3,7 @@
 use super::*;
 
 const PASSWD_TEXT: &str = "root:x:0:0:root:/root:/bin/sh\nweb:x:33:44:Web:/srv/web:/bin/false\n\nbroken\n:x:9:9::/:\n\
-                           12:x:500:501:a name that is a number:/home/12:\n";
+                           12:x:500:501:a name that is a number:/people/12:\n";
 const GROUP_TEXT: &str =
     "root:x:0:\nweb:x:44:\nstaff:x:50:web,root\nextra:x:60:other,web\nextra2:x:60:web\nbad:x:no:web\n";
 
@@ -19,7 +19,7 @@ fn every_form_is_resolved() {
         ("web:7", 33, 7, &[], "/srv/web"),
         ("1000", 1000, 0, &[], "/"),
         ("1000:1001", 1000, 1001, &[], "/"),
-        ("12", 500, 501, &[], "/home/12"),
+        ("12", 500, 501, &[], "/people/12"),
         (":staff", 0, 50, &[], "/root"),
     ];
     for (user, uid, gid, groups, home) in rows {

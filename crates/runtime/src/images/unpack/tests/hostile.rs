@@ -174,3 +174,31 @@ fn broken_archives_are_refused() {
     assert!(Layer::read(&whole[..whole.len() - 1024], &[]).is_ok());
     assert!(Layer::read(b"", &[]).is_ok());
 }
+
+#[test]
+fn no_byte_of_a_header_leads_outside() {
+    let (trap, other) = (Trap::new(), Trap::new());
+    let mut archive = Archive::default();
+    archive.symlink("way", &trap.outside()).hard_link("h", "way/secret").file("way/x", b"data");
+    let whole = archive.bytes();
+    // Where names start, the size, the type, and where links lead to.
+    let fields = || (0..12).chain(124..136).chain(156..170);
+    for at in (0..3).flat_map(|header| fields().map(move |at| header * 512 + at)) {
+        for value in [0, b'.', b'/', b'1', b'2', b'5', b'7', 0x80, 0xff] {
+            let mut bytes = whole.clone();
+            bytes[at] = value;
+            for header in bytes[..3 * 512].chunks_mut(512) {
+                let counted = |(at, byte): (usize, &u8)| if (148..156).contains(&at) { 32 } else { u32::from(*byte) };
+                let sum: u32 = header.iter().enumerate().map(counted).sum();
+                header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+            }
+            let directory = other.around.path().join("layer");
+            // Whether it is refused does not matter here; what is checked is that nothing was touched.
+            let _ = unpack(&bytes[..], &directory, &[]);
+            std::fs::remove_dir_all(&directory).unwrap();
+            std::fs::create_dir(&directory).unwrap();
+        }
+    }
+    trap.unpack(&Archive::default()).unwrap();
+    other.unpack(&Archive::default()).unwrap();
+}

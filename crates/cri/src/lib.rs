@@ -4,7 +4,7 @@
 
 pub mod address;
 pub mod client;
-#[cfg(feature = "contract")]
+#[cfg(all(feature = "contract", target_os = "linux"))]
 pub mod contract;
 pub mod messages;
 #[cfg(unix)]

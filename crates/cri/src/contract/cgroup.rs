@@ -2,10 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 const HIERARCHIES: &str = "/sys/fs/cgroup";
+/// Five seconds for the last processes to go.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(50);
 
-/// Removed with everything below it when it is dropped. No process may be left there.
+/// Removed with everything below it when it is dropped, processes too: a case that failed may leave some.
 pub struct Cgroup {
     name: String,
 }
@@ -29,8 +35,15 @@ pub fn parent() -> String {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         let root = Path::new(HIERARCHIES);
-        for hierarchy in directories(root).into_iter().chain([root.to_owned()]) {
-            remove(&hierarchy.join(&self.name));
+        let everywhere = directories(root).into_iter().chain([root.to_owned()]);
+        let ours: Vec<PathBuf> = everywhere.map(|hierarchy| hierarchy.join(&self.name)).collect();
+        for _ in 0..TRIES {
+            ours.iter().for_each(|cgroup| remove(cgroup));
+            if !ours.iter().any(|cgroup| cgroup.exists()) {
+                return;
+            }
+            // A killed process is there until it is reaped.
+            std::thread::sleep(PAUSE);
         }
     }
 }
@@ -38,6 +51,11 @@ impl Drop for Cgroup {
 fn remove(cgroup: &Path) {
     for below in directories(cgroup) {
         remove(&below);
+    }
+    let processes = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    for pid in processes.lines().filter_map(|pid| pid.parse().ok()).filter_map(Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::KILL);
     }
     // Most hierarchies do not have it, and the files in it are not real.
     let _ = fs::remove_dir(cgroup);

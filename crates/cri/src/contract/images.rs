@@ -95,6 +95,9 @@ pub fn archive() -> io::Result<Vec<u8>> {
 pub fn busybox_layer() -> io::Result<Vec<Entry>> {
     let program = fs::read(BUSYBOX)
         .map_err(|error| io::Error::new(error.kind(), format!("{BUSYBOX}: {error}; install busybox-static")))?;
+    if wants_libraries(&program) {
+        return Err(io::Error::other(format!("{BUSYBOX} needs libraries that no image has; install busybox-static")));
+    }
     let directory = |path: &str, mode| Entry::Directory { path: path.to_owned(), mode };
     let text = |path: &str, content: &str| Entry::File {
         path: path.to_owned(),
@@ -109,4 +112,29 @@ pub fn busybox_layer() -> io::Result<Vec<Entry>> {
     let link = |name: &&str| Entry::Link { path: format!("bin/{name}"), target: "bin/busybox".into() };
     layer.extend(APPLETS.iter().map(link));
     Ok(layer)
+}
+
+/// Whether a 64-bit program names a loader, which brings its libraries.
+fn wants_libraries(program: &[u8]) -> bool {
+    const INTERPRETER: u64 = 3;
+    let number = |at: usize, length: usize| {
+        let bytes = program.get(at..at + length).unwrap_or_default();
+        bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
+    let headers = (0..count).filter_map(|row| usize::try_from(table.checked_add(row * size)?).ok());
+    headers.filter(|at| at.checked_add(4).is_some()).any(|at| number(at, 4) == INTERPRETER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_needs_libraries_is_told_from_one_that_does_not() {
+        assert!(wants_libraries(&fs::read(std::env::current_exe().unwrap()).unwrap()));
+        assert!(!wants_libraries(&fs::read(BUSYBOX).unwrap()));
+        assert!(!wants_libraries(b"#!/bin/sh"));
+        assert!(!wants_libraries(&[0xff; 64]));
+    }
 }

@@ -131,12 +131,17 @@ address = {socket:?}
 sandbox_image = "{pause}"
 # Root may lack the capability to lower it.
 restrict_oom_score_adj = true
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+Root = {runc:?}
 [plugins."io.containerd.grpc.v1.cri".cni]
 conf_dir = {cni:?}
 [plugins."io.containerd.internal.v1.opt"]
 path = {opt:?}
 "#,
         pause = TestImage::Pause.name(),
+        runc = directory.join("runc"),
         opt = directory.join("opt"),
     )
 }

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::gates::FeatureGates;
 
-use crate::commands::{apiserver, completions, explain};
+use crate::commands::{apiserver, completions, explain, runtime};
 
 /// Runs pods and ends them well.
 #[derive(Parser)]
@@ -48,5 +48,6 @@ pub enum LogFormat {
 pub enum Command {
     Explain(explain::Arguments),
     Apiserver(Box<apiserver::Arguments>),
+    Runtime(runtime::Arguments),
     Completions(completions::Arguments),
 }

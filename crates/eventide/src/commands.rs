@@ -3,3 +3,4 @@
 pub mod apiserver;
 pub mod completions;
 pub mod explain;
+pub mod runtime;

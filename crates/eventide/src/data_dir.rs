@@ -26,7 +26,7 @@ fn of_user() -> Option<PathBuf> {
 }
 
 /// `/proc/self` belongs to whoever runs.
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;

@@ -17,6 +17,11 @@ use cli::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    // Before anything else: a shim stays as small as it can.
+    if arguments.next().is_some_and(|command| command == "shim") {
+        return runtime::shim::main(arguments);
+    }
     let cli = Cli::parse();
     let outcome = match &cli.command {
         // Starts its log itself: traces may go along with it, and they need a runtime.
@@ -25,6 +30,7 @@ fn main() -> ExitCode {
             logging::start(&cli.global, None);
             commands::explain::run(arguments, &cli.global)
         }
+        Command::Runtime(arguments) => commands::runtime::run(arguments, &cli.global),
         Command::Completions(arguments) => {
             logging::start(&cli.global, None);
             commands::completions::run(arguments)

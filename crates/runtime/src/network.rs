@@ -24,8 +24,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridge::{Bridge, BridgeError, BridgeSettings};
-use cni::{Attachment, CniError, CniSettings, Configuration};
+pub use bridge::BridgeSettings;
+use bridge::{Bridge, BridgeError};
+pub use cni::CniSettings;
+use cni::{Attachment, CniError, Configuration};
 use dns::DnsConfig;
 use links::{Counters, LinkError, Links};
 use reaper::{Reaper, Shared};

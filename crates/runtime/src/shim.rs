@@ -14,12 +14,14 @@ pub mod files;
 mod launch;
 mod logs;
 pub mod order;
+pub mod pause;
 mod process;
 mod rootfs;
 mod stopping;
 mod supervise;
 mod workload;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -53,6 +55,18 @@ impl ShimError {
     }
 }
 
+/// What a program that was started as a shim does: `DIRECTORY`, or `--pause`.
+pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match (arguments.next(), arguments.next()) {
+        (Some(only), None) if only == "--pause" => pause::run(),
+        (Some(directory), None) => run(Path::new(&directory)),
+        (_, _) => {
+            eprintln!("a shim is started by the runtime, with the directory of its container");
+            ExitCode::from(2)
+        }
+    }
+}
+
 /// Runs one container from its order to its end. What becomes of the start is told on standard output, as one line.
 pub fn run(directory: &Path) -> ExitCode {
     let started = begin(directory);
@@ -81,6 +95,7 @@ fn begin(directory: &Path) -> Result<(Started, Supervisor), ShimError> {
     let listener = control::listen(directory)?;
     rootfs::mount(directory, &order)?;
     let launched = launch::start(directory, &order)?;
+    rootfs::let_go(&order);
     let started = Started { pid: launched.pid, started_at: process::now_nanos() };
     files::write(directory, files::STARTED, &started).map_err(ShimError::io("write down the start"))?;
     let supervisor = Supervisor::new(directory, order, launched, listener, children)?;

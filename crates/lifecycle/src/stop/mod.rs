@@ -2,6 +2,8 @@
 
 pub mod machine;
 pub mod signal;
+mod straggler;
 
 pub use machine::{Dropped, RETRY_AFTER, Stop, StopEffect, StopInput, StopStep};
 pub use signal::{SignalOrigin, StopSignal, effective};
+pub use straggler::straggler_grace;

@@ -6,7 +6,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use libcontainer::oci_spec::runtime::Process;
@@ -176,7 +176,7 @@ pub(super) fn listen(directory: &Path) -> Result<UnixListener, ShimError> {
 }
 
 /// Sends a line with the descriptors that belong to it.
-pub fn send(stream: &UnixStream, line: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
+pub fn send(stream: impl AsFd, line: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() {
@@ -187,7 +187,7 @@ pub fn send(stream: &UnixStream, line: &[u8], descriptors: &[BorrowedFd<'_>]) ->
 }
 
 /// Receives what is there, and the descriptors that came with it. Zero bytes are the end.
-pub fn receive(stream: &UnixStream, buffer: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
+pub fn receive(stream: impl AsFd, buffer: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut slices = [io::IoSliceMut::new(buffer)];
@@ -202,6 +202,8 @@ pub fn receive(stream: &UnixStream, buffer: &mut [u8], descriptors: &mut Vec<Own
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]

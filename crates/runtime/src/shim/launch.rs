@@ -56,6 +56,8 @@ pub fn start(directory: &Path, order: &Order) -> Result<Launched, ShimError> {
         .save(bundle.join("config.json"))
         .map_err(|error| ShimError::Start(error.to_string()))?;
     let root = directory.join("oci");
+    // A start that was broken off left it.
+    let _ = std::fs::remove_dir_all(&root);
     std::fs::create_dir_all(&root).map_err(ShimError::io("make room for the state"))?;
     if order.has_terminal() {
         let console = Console::listen(directory)?;

@@ -24,6 +24,9 @@ pub struct Order {
     pub stop_signal: Signal,
     /// Sources whose mounts the container and the machine share in both directions.
     pub shared_sources: Vec<PathBuf>,
+    /// Mounts of the machine that are needed to start the container and must not be held afterwards: namespaces of
+    /// other sandboxes would outlive them.
+    pub let_go: Vec<PathBuf>,
 }
 
 /// What a container reads.

@@ -18,6 +18,13 @@ pub fn shared_source(directory: &Path, index: usize) -> PathBuf {
     directory.join("shared").join(index.to_string())
 }
 
+/// Lets go of what only the start needed.
+pub fn let_go(order: &Order) {
+    for path in &order.let_go {
+        let _ = rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
 /// Leaves the machine's mount namespace for one that follows it, and mounts the root file system there.
 pub fn mount(directory: &Path, order: &Order) -> Result<(), ShimError> {
     // A mount that is shared both ways must be taken along before everything else is cut off in one direction.

@@ -1,0 +1,10 @@
+//! CRI over the engine: messages in, verbs, messages out. Decides nothing.
+
+mod filters;
+pub mod image_service;
+mod info;
+mod runtime_service;
+mod status_codes;
+mod update;
+
+pub use runtime_service::RuntimeCalls;

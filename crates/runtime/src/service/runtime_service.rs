@@ -1,0 +1,290 @@
+//! The runtime service of CRI.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cri::v1;
+use cri::v1::runtime_service_server::RuntimeService;
+use futures_util::stream::{self, StreamExt as _};
+use tokio::sync::broadcast::error::RecvError;
+use tonic::codegen::{BoxStream, async_trait};
+use tonic::{Request, Response, Status};
+
+use super::filters;
+use super::status_codes::status;
+use super::{info, update};
+use crate::engine::{Engine, EngineError};
+use crate::shim::control::Question;
+use crate::shims;
+
+/// The calls about sandboxes and containers.
+#[derive(Clone)]
+pub struct RuntimeCalls {
+    engine: Arc<Engine>,
+}
+
+type Answered<T> = Result<Response<T>, Status>;
+
+impl RuntimeCalls {
+    pub fn new(engine: Arc<Engine>) -> RuntimeCalls {
+        RuntimeCalls { engine }
+    }
+}
+
+fn refused(error: EngineError) -> Status {
+    status(&error)
+}
+
+fn in_pieces<T, R: Send + 'static>(all: &[T], piece: impl Fn(Vec<T>) -> R) -> Answered<BoxStream<R>>
+where
+    T: Clone,
+{
+    let pieces: Vec<Result<R, Status>> = filters::pieces(all).into_iter().map(|part| Ok(piece(part))).collect();
+    Ok(Response::new(Box::pin(stream::iter(pieces))))
+}
+
+/// What is left of the time that the caller waits, if it said so.
+fn caller_waits<T>(request: &Request<T>) -> Option<Duration> {
+    let text = request.metadata().get("grpc-timeout")?.to_str().ok()?;
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u64 = number.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number.saturating_mul(3600)),
+        "M" => Duration::from_secs(number.saturating_mul(60)),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+#[async_trait]
+impl RuntimeService for RuntimeCalls {
+    async fn version(&self, _: Request<v1::VersionRequest>) -> Answered<v1::VersionResponse> {
+        Ok(Response::new(info::version()))
+    }
+
+    async fn status(&self, request: Request<v1::StatusRequest>) -> Answered<v1::StatusResponse> {
+        Ok(Response::new(info::status(&self.engine, request.get_ref())))
+    }
+
+    async fn runtime_config(&self, _: Request<v1::RuntimeConfigRequest>) -> Answered<v1::RuntimeConfigResponse> {
+        let linux = v1::LinuxRuntimeConfiguration { cgroup_driver: v1::CgroupDriver::Cgroupfs.into() };
+        Ok(Response::new(v1::RuntimeConfigResponse { linux: Some(linux) }))
+    }
+
+    async fn update_runtime_config(
+        &self,
+        _: Request<v1::UpdateRuntimeConfigRequest>,
+    ) -> Answered<v1::UpdateRuntimeConfigResponse> {
+        // The pod network is chosen when the runtime starts; a kubelet tells its own to everyone.
+        Ok(Response::new(v1::UpdateRuntimeConfigResponse {}))
+    }
+
+    async fn run_pod_sandbox(&self, request: Request<v1::RunPodSandboxRequest>) -> Answered<v1::RunPodSandboxResponse> {
+        let v1::RunPodSandboxRequest { config, runtime_handler } = request.into_inner();
+        let config = config.ok_or_else(|| Status::invalid_argument("config is missing"))?;
+        let engine = self.engine.clone();
+        // In the background: a caller that goes away must not leave a sandbox half made.
+        let made = tokio::spawn(async move { engine.run_sandbox(config, &runtime_handler).await }).await;
+        let pod_sandbox_id = made.map_err(|error| Status::internal(error.to_string()))?.map_err(refused)?;
+        Ok(Response::new(v1::RunPodSandboxResponse { pod_sandbox_id }))
+    }
+
+    async fn stop_pod_sandbox(
+        &self,
+        request: Request<v1::StopPodSandboxRequest>,
+    ) -> Answered<v1::StopPodSandboxResponse> {
+        let waits = caller_waits(&request);
+        let (engine, id) = (self.engine.clone(), request.into_inner().pod_sandbox_id);
+        let stopped = tokio::spawn(async move { engine.stop_sandbox(&id, waits).await }).await;
+        stopped.map_err(|error| Status::internal(error.to_string()))?.map_err(refused)?;
+        Ok(Response::new(v1::StopPodSandboxResponse {}))
+    }
+
+    async fn remove_pod_sandbox(
+        &self,
+        request: Request<v1::RemovePodSandboxRequest>,
+    ) -> Answered<v1::RemovePodSandboxResponse> {
+        let waits = caller_waits(&request);
+        let (engine, id) = (self.engine.clone(), request.into_inner().pod_sandbox_id);
+        let removed = tokio::spawn(async move { engine.remove_sandbox(&id, waits).await }).await;
+        removed.map_err(|error| Status::internal(error.to_string()))?.map_err(refused)?;
+        Ok(Response::new(v1::RemovePodSandboxResponse {}))
+    }
+
+    async fn pod_sandbox_status(
+        &self,
+        request: Request<v1::PodSandboxStatusRequest>,
+    ) -> Answered<v1::PodSandboxStatusResponse> {
+        let sandbox = self.engine.sandboxes.find(&request.get_ref().pod_sandbox_id).map_err(refused)?;
+        Ok(Response::new(v1::PodSandboxStatusResponse {
+            status: Some(sandbox.status()),
+            info: if request.get_ref().verbose { info::of_sandbox(&sandbox) } else { Default::default() },
+            containers_statuses: self.engine.statuses_of(&sandbox.id),
+            timestamp: crate::engine::now_nanos(),
+        }))
+    }
+
+    async fn list_pod_sandbox(
+        &self,
+        request: Request<v1::ListPodSandboxRequest>,
+    ) -> Answered<v1::ListPodSandboxResponse> {
+        let items = filters::sandboxes(&self.engine, request.into_inner().filter);
+        Ok(Response::new(v1::ListPodSandboxResponse { items }))
+    }
+
+    async fn stream_pod_sandboxes(
+        &self,
+        request: Request<v1::StreamPodSandboxesRequest>,
+    ) -> Answered<BoxStream<v1::StreamPodSandboxesResponse>> {
+        let all = filters::sandboxes(&self.engine, request.into_inner().filter);
+        in_pieces(&all, |pod_sandboxes| v1::StreamPodSandboxesResponse { pod_sandboxes })
+    }
+
+    async fn update_pod_sandbox_resources(
+        &self,
+        request: Request<v1::UpdatePodSandboxResourcesRequest>,
+    ) -> Answered<v1::UpdatePodSandboxResourcesResponse> {
+        // The pod's own cgroup is the agent's; a sandbox without a process has none that could be limited.
+        self.engine.sandboxes.find(&request.get_ref().pod_sandbox_id).map_err(refused)?;
+        Ok(Response::new(v1::UpdatePodSandboxResourcesResponse {}))
+    }
+
+    async fn create_container(
+        &self,
+        request: Request<v1::CreateContainerRequest>,
+    ) -> Answered<v1::CreateContainerResponse> {
+        let v1::CreateContainerRequest { pod_sandbox_id, config, sandbox_config } = request.into_inner();
+        let config = config.ok_or_else(|| Status::invalid_argument("config is missing"))?;
+        let engine = self.engine.clone();
+        let made =
+            tokio::spawn(
+                async move { engine.create_container(&pod_sandbox_id, config, sandbox_config.as_ref()).await },
+            );
+        let made = made.await.map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(v1::CreateContainerResponse { container_id: made.map_err(refused)? }))
+    }
+
+    async fn start_container(
+        &self,
+        request: Request<v1::StartContainerRequest>,
+    ) -> Answered<v1::StartContainerResponse> {
+        self.engine.start_container(&request.get_ref().container_id).await.map_err(refused)?;
+        Ok(Response::new(v1::StartContainerResponse {}))
+    }
+
+    async fn stop_container(&self, request: Request<v1::StopContainerRequest>) -> Answered<v1::StopContainerResponse> {
+        let request = request.get_ref();
+        // No time and less than none both mean at once.
+        let timeout = Duration::from_secs(u64::try_from(request.timeout).unwrap_or_default());
+        self.engine.stop_container(&request.container_id, timeout).await.map_err(refused)?;
+        Ok(Response::new(v1::StopContainerResponse {}))
+    }
+
+    async fn remove_container(
+        &self,
+        request: Request<v1::RemoveContainerRequest>,
+    ) -> Answered<v1::RemoveContainerResponse> {
+        self.engine.remove_container(&request.get_ref().container_id).await.map_err(refused)?;
+        Ok(Response::new(v1::RemoveContainerResponse {}))
+    }
+
+    async fn list_containers(
+        &self,
+        request: Request<v1::ListContainersRequest>,
+    ) -> Answered<v1::ListContainersResponse> {
+        let containers = filters::containers(&self.engine, request.into_inner().filter);
+        Ok(Response::new(v1::ListContainersResponse { containers }))
+    }
+
+    async fn stream_containers(
+        &self,
+        request: Request<v1::StreamContainersRequest>,
+    ) -> Answered<BoxStream<v1::StreamContainersResponse>> {
+        let all = filters::containers(&self.engine, request.into_inner().filter);
+        in_pieces(&all, |containers| v1::StreamContainersResponse { containers })
+    }
+
+    async fn container_status(
+        &self,
+        request: Request<v1::ContainerStatusRequest>,
+    ) -> Answered<v1::ContainerStatusResponse> {
+        let container = self.engine.containers.find(&request.get_ref().container_id).map_err(refused)?;
+        let info = if request.get_ref().verbose { info::of_container(&container).await } else { Default::default() };
+        Ok(Response::new(v1::ContainerStatusResponse { status: Some(container.status()), info }))
+    }
+
+    async fn update_container_resources(
+        &self,
+        request: Request<v1::UpdateContainerResourcesRequest>,
+    ) -> Answered<v1::UpdateContainerResourcesResponse> {
+        let request = request.into_inner();
+        let container = self.engine.containers.find(&request.container_id).map_err(refused)?;
+        let linux = request.linux.unwrap_or_default();
+        let updated = tokio::task::spawn_blocking(move || update::resources(&container, &linux)).await;
+        updated.map_err(|error| Status::internal(error.to_string()))?.map_err(refused)?;
+        Ok(Response::new(v1::UpdateContainerResourcesResponse {}))
+    }
+
+    async fn reopen_container_log(
+        &self,
+        request: Request<v1::ReopenContainerLogRequest>,
+    ) -> Answered<v1::ReopenContainerLogResponse> {
+        let container = self.engine.running(&request.get_ref().container_id).map_err(refused)?;
+        let asked = shims::ask(&container.directory, &Question::ReopenLog).await;
+        asked.map_err(|error| refused(error.into()))?;
+        Ok(Response::new(v1::ReopenContainerLogResponse {}))
+    }
+
+    async fn exec_sync(&self, request: Request<v1::ExecSyncRequest>) -> Answered<v1::ExecSyncResponse> {
+        let v1::ExecSyncRequest { container_id, cmd, timeout } = request.into_inner();
+        let timeout = u64::try_from(timeout).ok().filter(|seconds| *seconds > 0).map(Duration::from_secs);
+        let executed = self.engine.exec_sync(&container_id, &cmd, timeout).await.map_err(refused)?;
+        let (stdout, stderr, exit_code) = (executed.stdout, executed.stderr, executed.code);
+        Ok(Response::new(v1::ExecSyncResponse { stdout, stderr, exit_code }))
+    }
+
+    async fn get_container_events(
+        &self,
+        _: Request<v1::GetEventsRequest>,
+    ) -> Answered<BoxStream<v1::ContainerEventResponse>> {
+        let events = stream::unfold(Some(self.engine.events.subscribe()), |receiver| async {
+            let mut receiver = receiver?;
+            match receiver.recv().await {
+                Ok(event) => Some((Ok(event), Some(receiver))),
+                Err(RecvError::Lagged(missed)) => {
+                    let why = format!("{missed} events were missed because they were not read: list everything anew");
+                    Some((Err(Status::data_loss(why)), None))
+                }
+                Err(RecvError::Closed) => None,
+            }
+        });
+        Ok(Response::new(events.boxed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_callers_patience_is_read_in_every_unit() {
+        let waits = |text: &str| {
+            let mut request = Request::new(());
+            request.metadata_mut().insert("grpc-timeout", text.parse().unwrap());
+            caller_waits(&request)
+        };
+        assert_eq!(waits("2M"), Some(Duration::from_secs(120)));
+        assert_eq!(waits("1500m"), Some(Duration::from_millis(1500)));
+        assert_eq!(waits("9u"), Some(Duration::from_micros(9)));
+        for nonsense in ["", "m", "5", "x5S", "-1S", "é"] {
+            let mut request = Request::new(());
+            if let Ok(value) = nonsense.parse() {
+                request.metadata_mut().insert("grpc-timeout", value);
+            }
+            assert_eq!(caller_waits(&request), None, "{nonsense:?}");
+        }
+    }
+}

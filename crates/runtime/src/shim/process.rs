@@ -161,14 +161,15 @@ pub fn drain(signals: &OwnedFd) {
     while rustix::io::read(signals, &mut told).is_ok_and(|read| read > 0) {}
 }
 
-/// Undoes what the shim did to its signals: called in a child before it becomes someone else.
-#[expect(unsafe_code, reason = "signal masks have no safe function")]
-pub fn unblock_signals() {
-    // SAFETY: the set is initialised by sigemptyset before it is read.
+/// Undoes what the shim, and Rust before it, did to signals: called in a child before it becomes someone else.
+#[expect(unsafe_code, reason = "signal masks and dispositions have no safe function")]
+pub fn reset_signals() {
+    // SAFETY: the set is initialised by sigemptyset before it is read; no handler of ours is taken away.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut());
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
 }
 

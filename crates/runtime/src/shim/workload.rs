@@ -74,7 +74,7 @@ impl Workload {
         if restrained {
             self.filters.install().map_err(|error| format!("cannot filter system calls: {error}"))?;
         }
-        super::process::unblock_signals();
+        super::process::reset_signals();
         Ok((program, arguments, environment))
     }
 

@@ -5,3 +5,4 @@
 pub mod images;
 pub mod namespaces;
 pub mod network;
+pub mod seccomp;

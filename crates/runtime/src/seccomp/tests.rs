@@ -1,0 +1,1 @@
+//! What filters do to real calls.

@@ -6,3 +6,4 @@ pub mod images;
 pub mod namespaces;
 pub mod network;
 pub mod seccomp;
+pub mod spec;

@@ -76,9 +76,8 @@ impl Program {
         let length = u16::try_from(filters.len()).map_err(|_| SeccompError::TooLong(filters.len()))?;
         let program = libc::sock_fprog { len: length, filter: filters.as_mut_ptr() };
         // SAFETY: the program points to as many instructions as it says, and both outlive the call, which copies them.
-        let result = unsafe {
-            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, self.flags, &raw const program)
-        };
+        let result =
+            unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, self.flags, &raw const program) };
         if result == 0 { Ok(()) } else { Err(SeccompError::Install(std::io::Error::last_os_error())) }
     }
 }
@@ -88,8 +87,7 @@ fn flag_bit(flag: LinuxSeccompFilterFlag) -> u32 {
         LinuxSeccompFilterFlag::SeccompFilterFlagLog => libc::SECCOMP_FILTER_FLAG_LOG,
         LinuxSeccompFilterFlag::SeccompFilterFlagSpecAllow => libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW,
         // There is one thread, and nobody who is notified.
-        LinuxSeccompFilterFlag::SeccompFilterFlagTsync
-        | LinuxSeccompFilterFlag::SeccompFilterFlagWaitKillableRecv => 0,
+        LinuxSeccompFilterFlag::SeccompFilterFlagTsync | LinuxSeccompFilterFlag::SeccompFilterFlagWaitKillableRecv => 0,
     };
     u32::try_from(bit).unwrap_or_default()
 }

@@ -47,7 +47,11 @@ pub fn program(profile: &LinuxSeccomp) -> Result<Vec<Instruction>, SeccompError>
         }
         let mut ranges = ranges(profile, table)?;
         if table == Table::X86_64 {
-            ranges.extend(if tables.contains(&Table::X32) { self::ranges(profile, Table::X32)? } else { no_x32(profile)? });
+            ranges.extend(if tables.contains(&Table::X32) {
+                self::ranges(profile, Table::X32)?
+            } else {
+                no_x32(profile)?
+            });
         }
         let mut section = vec![Instruction::Load(NUMBER)];
         section.extend(bisection(&merged(ranges)));

@@ -1,0 +1,1 @@
+//! A container of every kind of request.

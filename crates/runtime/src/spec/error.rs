@@ -58,6 +58,7 @@ impl SpecError {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "callers have numbers and texts alike")]
     pub(super) fn invalid(field: &'static str, value: impl ToString, reason: impl Into<String>) -> SpecError {
         SpecError::Invalid { field, value: value.to_string(), reason: reason.into() }
     }

@@ -1,6 +1,7 @@
 //! What is mounted in a container: the kernel's own file systems, the files of the sandbox, and what the pod mounts.
 //!
-//! What the pod mounts somewhere replaces what would be there otherwise; parents are mounted before what lies in them.
+//! What the pod mounts somewhere replaces what the kernel would have there or below; parents are mounted before what
+//! lies in them.
 //! Links inside the root file system are followed by libcontainer, and only inside it.
 
 use std::path::{Component, Path, PathBuf};
@@ -37,19 +38,16 @@ pub fn mounts(request: &Request<'_>, security: &Security) -> Result<Mounts, Spec
     for mount in asked {
         own.push(bind_asked(request, mount, &mut shared_sources)?);
     }
+    let mut standard = standard(security)?;
+    standard.retain(|mount| !own.iter().any(|other: &Mount| mount.destination().starts_with(other.destination())));
+    let mut others = from_sandbox(request, security)?;
+    others.retain(|mount| !own.iter().any(|other| mount.destination() == other.destination()));
+    others.extend(own);
     // Stable: of two mounts at one place the later one is on top.
-    own.sort_by_key(|mount| mount.destination().components().count());
-    let mut all = standard(security)?;
-    all.extend(from_sandbox(request, security)?);
-    all.retain(|mount| !is_replaced(mount.destination(), &own));
-    all.extend(own);
+    others.sort_by_key(|mount| mount.destination().components().count());
+    let all = [standard, others].concat();
     let propagation = if shared_sources.is_empty() { "slave" } else { "shared" };
     Ok(Mounts { all, shared_sources, propagation })
-}
-
-/// A mount hides what lies below it, so what would be mounted there has no place any more.
-fn is_replaced(destination: &Path, own: &[Mount]) -> bool {
-    own.iter().any(|mount| destination.starts_with(mount.destination()))
 }
 
 fn standard(security: &Security) -> Result<Vec<Mount>, SpecError> {

@@ -7,4 +7,6 @@ pub mod images;
 pub mod namespaces;
 pub mod network;
 pub mod seccomp;
+pub mod service;
 pub mod shim;
+pub mod stats;

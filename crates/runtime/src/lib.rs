@@ -10,4 +10,6 @@ pub mod images;
 pub mod namespaces;
 pub mod network;
 pub mod seccomp;
-pub mod spec;
+pub mod service;
+pub mod shim;
+pub mod stats;

@@ -1,10 +1,3 @@
-//! CRI over the engine: messages in, verbs, messages out. Decides nothing.
+//! What is served by CRI: calls from outside, turned into work of this crate.
 
-mod filters;
 pub mod image_service;
-mod info;
-mod runtime_service;
-mod status_codes;
-mod update;
-
-pub use runtime_service::RuntimeCalls;

@@ -12,4 +12,5 @@ mod proxy;
 mod pulling;
 mod registry;
 mod secure;
+mod service;
 mod snapshots;

@@ -48,8 +48,8 @@ mod tests {
         Credentials::Basic { username: username.into(), password: password.into() }
     }
 
-    fn read(auth: AuthConfig) -> Result<Credentials, Code> {
-        of(Some(&auth), &"registry.example:5000/a".parse().unwrap()).map_err(|status| status.code())
+    fn read(auth: &AuthConfig) -> Result<Credentials, Code> {
+        of(Some(auth), &"registry.example:5000/a".parse().unwrap()).map_err(|status| status.code())
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             (AuthConfig { password: "x".into(), ..none() }, Err(Code::InvalidArgument)),
         ];
         for (auth, wanted) in rows {
-            assert_eq!(read(auth.clone()), wanted, "{auth:?}");
+            assert_eq!(read(&auth), wanted, "{auth:?}");
         }
         assert_eq!(of(None, &"a".parse().unwrap()).unwrap(), Credentials::Anonymous);
     }

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::cgroup::Cgroup;
 use crate::shim::files::{Cause, Exit, Started};
+use crate::stats::CpuSamples;
 
 /// The code of an end that nobody saw.
 pub const UNOBSERVED_CODE: i32 = 255;
@@ -62,13 +63,15 @@ pub struct Container {
     ended: watch::Sender<bool>,
     /// Held by whoever starts or removes it.
     pub changing: tokio::sync::Mutex<()>,
+    pub samples: Mutex<CpuSamples>,
 }
 
 impl Container {
     pub fn new(id: &str, directory: PathBuf, record: Record, config: ContainerConfig, state: State) -> Container {
         let ended = watch::Sender::new(matches!(state, State::Exited { .. }));
         let (state, changing) = (Mutex::new(state), tokio::sync::Mutex::default());
-        Container { id: id.to_owned(), directory, record, config, state, ended, changing }
+        let samples = Mutex::default();
+        Container { id: id.to_owned(), directory, record, config, state, ended, changing, samples }
     }
 
     pub fn state(&self) -> State {

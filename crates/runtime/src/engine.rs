@@ -17,7 +17,7 @@ mod start_container;
 mod stop_container;
 mod stop_sandbox;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cri::v1::{ContainerEventType, ContainerStatus};
@@ -118,9 +118,4 @@ pub(crate) fn now_nanos() -> i64 {
 /// An id that nobody else has.
 pub(crate) fn new_id() -> String {
     format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
-}
-
-/// A path as text, for messages and protocols.
-pub(crate) fn text(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -11,6 +11,7 @@ use cri::v1::{
 use serde::{Deserialize, Serialize};
 
 use crate::namespaces::Kind;
+use crate::stats::CpuSamples;
 
 /// What is written down of a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,12 +35,14 @@ pub struct Sandbox {
     record: Mutex<Record>,
     /// Held by whoever stops or removes it, and shared by whoever adds a container.
     pub changing: tokio::sync::RwLock<()>,
+    pub samples: Mutex<CpuSamples>,
 }
 
 impl Sandbox {
     pub fn new(id: &str, directory: PathBuf, record: Record, config: PodSandboxConfig) -> Sandbox {
         let (record, changing) = (Mutex::new(record), tokio::sync::RwLock::default());
-        Sandbox { id: id.to_owned(), directory, config, record, changing }
+        let samples = Mutex::default();
+        Sandbox { id: id.to_owned(), directory, config, record, changing, samples }
     }
 
     pub fn record(&self) -> Record {
@@ -67,6 +70,17 @@ impl Sandbox {
     /// How it was called when it was made: unique among all sandboxes that are there.
     pub fn name(metadata: &PodSandboxMetadata) -> String {
         format!("{}_{}_{}_{}", metadata.name, metadata.namespace, metadata.uid, metadata.attempt)
+    }
+
+    /// The cgroup that holds those of its containers: the one it was given, or one of its own.
+    pub fn cgroup(&self) -> PathBuf {
+        let given = self.config.linux.as_ref().map(|linux| linux.cgroup_parent.as_str()).unwrap_or_default();
+        if given.is_empty() { Path::new(CGROUPS).join(&self.id) } else { Path::new("/").join(given) }
+    }
+
+    /// Whether that cgroup goes with it.
+    pub fn owns_cgroup(&self) -> bool {
+        self.cgroup().starts_with(CGROUPS)
     }
 
     pub fn network_mode(&self) -> NamespaceMode {
@@ -101,6 +115,9 @@ impl Sandbox {
         }
     }
 }
+
+/// Where sandboxes have their cgroups that were given none.
+const CGROUPS: &str = "/eventide";
 
 /// Where the pins are, in a sandbox's directory.
 pub const NAMESPACES: &str = "ns";

@@ -142,7 +142,7 @@ impl Engine {
             } else {
                 sandbox.config.hostname.clone()
             },
-            cgroup_parent: linux.cgroup_parent,
+            cgroup_parent: sandbox.cgroup().display().to_string(),
             privilege: if privileged { spec::Privilege::Privileged } else { spec::Privilege::Ordinary },
             files: spec::Files {
                 hosts: file(sandbox_files::HOSTS),

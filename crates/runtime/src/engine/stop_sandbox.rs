@@ -7,6 +7,7 @@ use futures_util::future::join_all;
 use lifecycle::stop::straggler_grace;
 
 use super::{Engine, EngineError, sandbox_files};
+use crate::cgroup::Cgroup;
 use crate::namespaces;
 use crate::sandbox::{NAMESPACES, Sandbox};
 use crate::shims;
@@ -39,6 +40,9 @@ impl Engine {
         {
             kill(pid);
             shims::gone(&sandbox.directory).await?;
+        }
+        if sandbox.owns_cgroup() {
+            Cgroup::new(sandbox.cgroup()).remove();
         }
         sandbox_files::unmount(&sandbox.directory);
         let pins = sandbox.directory.join(NAMESPACES);

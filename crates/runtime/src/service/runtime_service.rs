@@ -12,10 +12,11 @@ use tonic::{Request, Response, Status};
 
 use super::filters;
 use super::status_codes::status;
-use super::{info, update};
+use super::{info, update, usage};
 use crate::engine::{Engine, EngineError};
 use crate::shim::control::Question;
 use crate::shims;
+use crate::stats::metrics;
 
 /// The calls about sandboxes and containers.
 #[derive(Clone)]
@@ -28,6 +29,38 @@ type Answered<T> = Result<Response<T>, Status>;
 impl RuntimeCalls {
     pub fn new(engine: Arc<Engine>) -> RuntimeCalls {
         RuntimeCalls { engine }
+    }
+
+    /// Counters are files of the kernel: reading them may take a while.
+    async fn measured<T: Send + 'static>(&self, read: impl FnOnce(&Engine) -> T + Send + 'static) -> Result<T, Status> {
+        let engine = self.engine.clone();
+        let read = tokio::task::spawn_blocking(move || read(&engine)).await;
+        read.map_err(|error| Status::internal(error.to_string()))
+    }
+
+    async fn all_container_stats(
+        &self,
+        filter: Option<v1::ContainerStatsFilter>,
+    ) -> Result<Vec<v1::ContainerStats>, Status> {
+        let filter = filter.unwrap_or_default();
+        let mut chosen = self.engine.containers.all();
+        chosen.retain(|container| filters::counts_container(container, &filter));
+        self.measured(move |engine| usage::of_all(&chosen, |container| usage::of_container(engine, container))).await
+    }
+
+    async fn all_sandbox_stats(
+        &self,
+        filter: Option<v1::PodSandboxStatsFilter>,
+    ) -> Result<Vec<v1::PodSandboxStats>, Status> {
+        let filter = filter.unwrap_or_default();
+        let mut chosen = self.engine.sandboxes.all();
+        chosen.retain(|sandbox| filters::counts_sandbox(sandbox, &filter));
+        self.measured(move |engine| usage::of_all(&chosen, |sandbox| usage::of_sandbox(engine, sandbox))).await
+    }
+
+    async fn all_metrics(&self) -> Result<Vec<v1::PodSandboxMetrics>, Status> {
+        let all = self.all_sandbox_stats(None).await?;
+        Ok(all.iter().map(metrics::of_sandbox).collect())
     }
 }
 
@@ -244,6 +277,79 @@ impl RuntimeService for RuntimeCalls {
         let executed = self.engine.exec_sync(&container_id, &cmd, timeout).await.map_err(refused)?;
         let (stdout, stderr, exit_code) = (executed.stdout, executed.stderr, executed.code);
         Ok(Response::new(v1::ExecSyncResponse { stdout, stderr, exit_code }))
+    }
+
+    async fn container_stats(
+        &self,
+        request: Request<v1::ContainerStatsRequest>,
+    ) -> Answered<v1::ContainerStatsResponse> {
+        let container = self.engine.containers.find(&request.get_ref().container_id).map_err(refused)?;
+        let stats = self.measured(move |engine| usage::of_container(engine, &container)).await?.map_err(refused)?;
+        Ok(Response::new(v1::ContainerStatsResponse { stats: Some(stats) }))
+    }
+
+    async fn list_container_stats(
+        &self,
+        request: Request<v1::ListContainerStatsRequest>,
+    ) -> Answered<v1::ListContainerStatsResponse> {
+        let stats = self.all_container_stats(request.into_inner().filter).await?;
+        Ok(Response::new(v1::ListContainerStatsResponse { stats }))
+    }
+
+    async fn stream_container_stats(
+        &self,
+        request: Request<v1::StreamContainerStatsRequest>,
+    ) -> Answered<BoxStream<v1::StreamContainerStatsResponse>> {
+        let all = self.all_container_stats(request.into_inner().filter).await?;
+        in_pieces(&all, |container_stats| v1::StreamContainerStatsResponse { container_stats })
+    }
+
+    async fn pod_sandbox_stats(
+        &self,
+        request: Request<v1::PodSandboxStatsRequest>,
+    ) -> Answered<v1::PodSandboxStatsResponse> {
+        let sandbox = self.engine.sandboxes.find(&request.get_ref().pod_sandbox_id).map_err(refused)?;
+        let stats = self.measured(move |engine| usage::of_sandbox(engine, &sandbox)).await?.map_err(refused)?;
+        Ok(Response::new(v1::PodSandboxStatsResponse { stats: Some(stats) }))
+    }
+
+    async fn list_pod_sandbox_stats(
+        &self,
+        request: Request<v1::ListPodSandboxStatsRequest>,
+    ) -> Answered<v1::ListPodSandboxStatsResponse> {
+        let stats = self.all_sandbox_stats(request.into_inner().filter).await?;
+        Ok(Response::new(v1::ListPodSandboxStatsResponse { stats }))
+    }
+
+    async fn stream_pod_sandbox_stats(
+        &self,
+        request: Request<v1::StreamPodSandboxStatsRequest>,
+    ) -> Answered<BoxStream<v1::StreamPodSandboxStatsResponse>> {
+        let all = self.all_sandbox_stats(request.into_inner().filter).await?;
+        in_pieces(&all, |pod_sandbox_stats| v1::StreamPodSandboxStatsResponse { pod_sandbox_stats })
+    }
+
+    async fn list_metric_descriptors(
+        &self,
+        _: Request<v1::ListMetricDescriptorsRequest>,
+    ) -> Answered<v1::ListMetricDescriptorsResponse> {
+        Ok(Response::new(v1::ListMetricDescriptorsResponse { descriptors: metrics::descriptors() }))
+    }
+
+    async fn list_pod_sandbox_metrics(
+        &self,
+        _: Request<v1::ListPodSandboxMetricsRequest>,
+    ) -> Answered<v1::ListPodSandboxMetricsResponse> {
+        let pod_metrics = self.all_metrics().await?;
+        Ok(Response::new(v1::ListPodSandboxMetricsResponse { pod_metrics }))
+    }
+
+    async fn stream_pod_sandbox_metrics(
+        &self,
+        _: Request<v1::StreamPodSandboxMetricsRequest>,
+    ) -> Answered<BoxStream<v1::StreamPodSandboxMetricsResponse>> {
+        let all = self.all_metrics().await?;
+        in_pieces(&all, |pod_sandbox_metrics| v1::StreamPodSandboxMetricsResponse { pod_sandbox_metrics })
     }
 
     async fn get_container_events(

@@ -8,3 +8,4 @@ pub mod namespaces;
 pub mod network;
 pub mod seccomp;
 pub mod shim;
+pub mod streaming;

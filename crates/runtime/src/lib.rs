@@ -17,3 +17,4 @@ pub mod shim;
 pub mod shims;
 pub mod spec;
 pub mod stats;
+pub mod streaming;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use cri::v1::{ContainerEventType, ContainerStatus};
 
 pub use error::EngineError;
-pub use exec::{EXEC_OUTPUT_BYTES_MAX, Executed, Running};
+pub use exec::{EXEC_OUTPUT_BYTES_MAX, Executed, Running, Stream};
 use names::Names;
 pub use run_sandbox::HANDLER;
 use shelf::Shelf;

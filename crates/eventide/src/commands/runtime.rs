@@ -1,6 +1,7 @@
 //! `eventide runtime`: the container runtime alone, for any client of CRI.
 
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,11 +10,12 @@ use clap::Args;
 use cri::Address;
 use cri::server::Socket;
 use runtime::engine::{Engine, Settings};
-use runtime::images::{HostImage, Registries};
+use runtime::images::HostImage;
+use runtime::images::registry::Registries;
 use runtime::network::{BridgeSettings, CniSettings};
-use runtime::service::RuntimeCalls;
-use runtime::service::image_service::ImageCalls;
+use runtime::service::{self, Serving};
 use runtime::shims::ShimProgram;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::Global;
 use crate::data_dir;
@@ -34,6 +36,9 @@ pub struct Arguments {
     /// The socket to listen at
     #[arg(long, value_name = "unix:///PATH", default_value = "unix:///run/eventide/cri.sock")]
     listen: Address,
+    /// Where exec, attach and port-forward are streamed; port 0 picks a free one
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:0")]
+    streaming_listen: SocketAddr,
     /// Where CNI configurations are; without one, pods are on a bridge of the runtime's own
     #[arg(long, value_name = "DIR", default_value = "/etc/cni/net.d")]
     cni_conf_dir: PathBuf,
@@ -66,15 +71,18 @@ async fn serve(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut stop = crate::stop::signals().context("cannot listen for signals")?;
     let socket = Socket::bind(&arguments.listen).await?;
     let engine = Engine::open(settings(arguments)?).await?;
-    let images = ImageCalls::new(engine.images.clone(), Registries::default());
     let told = format!("serving CRI at {}\n", arguments.listen);
     // Whoever started the runtime may not be listening; it serves all the same.
     let _ = std::io::stdout().write_all(told.as_bytes());
-    let stopped = async move {
+    let stopping = CancellationToken::new();
+    let told = stopping.clone();
+    tokio::spawn(async move {
         stop.recv().await;
         tracing::info!("stopping; containers go on");
-    };
-    cri::server::serve_on(socket, RuntimeCalls::new(engine), images, stopped).await?;
+        told.cancel();
+    });
+    let serving = Serving { streaming: arguments.streaming_listen, registries: Registries::default() };
+    service::serve(engine, socket, serving, stopping).await?;
     Ok(ExitCode::SUCCESS)
 }
 

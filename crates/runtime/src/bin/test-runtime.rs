@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cri::Address;
+use cri::server::Socket;
 use runtime::engine::{Engine, Settings};
 use runtime::images::HostImage;
+use runtime::images::registry::Registries;
 use runtime::network::{BridgeSettings, CniSettings};
-use runtime::service::RuntimeCalls;
-use runtime::service::image_service::ImageCalls;
+use runtime::service::{self, Serving};
 use runtime::shims::ShimProgram;
+use tokio_util::sync::CancellationToken;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -38,7 +40,8 @@ fn serve(arguments: Vec<OsString>) -> ExitCode {
 async fn serving(arguments: Vec<OsString>) -> Result<(), String> {
     let [directory, socket, bridge] = arguments.as_slice() else { return Err("three arguments are needed".to_owned()) };
     let directory = PathBuf::from(directory);
-    let address: Address = format!("unix://{}", socket.to_string_lossy()).parse().map_err(|error| format!("{error}"))?;
+    let address: Address =
+        format!("unix://{}", socket.to_string_lossy()).parse().map_err(|error| format!("{error}"))?;
     let engine = Engine::open(Settings {
         directory: directory.join("runtime"),
         shim: ShimProgram::this(),
@@ -47,7 +50,7 @@ async fn serving(arguments: Vec<OsString>) -> Result<(), String> {
         bridge: BridgeSettings { name: bridge.to_string_lossy().into_owned(), ..BridgeSettings::default() },
     });
     let engine = engine.await.map_err(|error| error.to_string())?;
-    let images = ImageCalls::new(engine.images.clone(), Default::default());
-    let served = cri::server::serve(&address, RuntimeCalls::new(engine), images, std::future::pending());
-    served.await.map_err(|error| error.to_string())
+    let socket = Socket::bind(&address).await.map_err(|error| error.to_string())?;
+    let serving = Serving { streaming: ([127, 0, 0, 1], 0).into(), registries: Registries::default() };
+    service::serve(engine, socket, serving, CancellationToken::new()).await.map_err(|error| error.to_string())
 }

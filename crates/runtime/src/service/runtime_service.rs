@@ -14,21 +14,23 @@ use super::filters;
 use super::status_codes::status;
 use super::{info, update, usage};
 use crate::engine::{Engine, EngineError};
-use crate::shim::control::Question;
+use crate::shim::control::{Question, Streams};
 use crate::shims;
 use crate::stats::metrics;
+use crate::streaming::{AttachRequest, ExecRequest, PortForwardRequest, Server, Terminal};
 
 /// The calls about sandboxes and containers.
 #[derive(Clone)]
 pub struct RuntimeCalls {
     engine: Arc<Engine>,
+    streams: Arc<Server>,
 }
 
 type Answered<T> = Result<Response<T>, Status>;
 
 impl RuntimeCalls {
-    pub fn new(engine: Arc<Engine>) -> RuntimeCalls {
-        RuntimeCalls { engine }
+    pub fn new(engine: Arc<Engine>, streams: Arc<Server>) -> RuntimeCalls {
+        RuntimeCalls { engine, streams }
     }
 
     /// Counters are files of the kernel: reading them may take a while.
@@ -74,6 +76,10 @@ where
 {
     let pieces: Vec<Result<R, Status>> = filters::pieces(all).into_iter().map(|part| Ok(piece(part))).collect();
     Ok(Response::new(Box::pin(stream::iter(pieces))))
+}
+
+const fn terminal(tty: bool) -> Terminal {
+    if tty { Terminal::Tty } else { Terminal::None }
 }
 
 /// What is left of the time that the caller waits, if it said so.
@@ -277,6 +283,39 @@ impl RuntimeService for RuntimeCalls {
         let executed = self.engine.exec_sync(&container_id, &cmd, timeout).await.map_err(refused)?;
         let (stdout, stderr, exit_code) = (executed.stdout, executed.stderr, executed.code);
         Ok(Response::new(v1::ExecSyncResponse { stdout, stderr, exit_code }))
+    }
+
+    async fn exec(&self, request: Request<v1::ExecRequest>) -> Answered<v1::ExecResponse> {
+        let v1::ExecRequest { container_id, cmd, tty, stdin, stdout, stderr } = request.into_inner();
+        let container = self.engine.running(&container_id).map_err(refused)?;
+        let url = self.streams.exec_url(ExecRequest {
+            container: container.id.clone(),
+            command: cmd,
+            terminal: terminal(tty),
+            streams: Streams { stdin, stdout, stderr },
+        });
+        Ok(Response::new(v1::ExecResponse { url: url.map_err(|error| Status::invalid_argument(error.to_string()))? }))
+    }
+
+    async fn attach(&self, request: Request<v1::AttachRequest>) -> Answered<v1::AttachResponse> {
+        let v1::AttachRequest { container_id, stdin, tty, stdout, stderr } = request.into_inner();
+        let container = self.engine.running(&container_id).map_err(refused)?;
+        let url = self.streams.attach_url(AttachRequest {
+            container: container.id.clone(),
+            terminal: terminal(tty),
+            streams: Streams { stdin, stdout, stderr },
+        });
+        Ok(Response::new(v1::AttachResponse { url: url.map_err(|error| Status::invalid_argument(error.to_string()))? }))
+    }
+
+    async fn port_forward(&self, request: Request<v1::PortForwardRequest>) -> Answered<v1::PortForwardResponse> {
+        let v1::PortForwardRequest { pod_sandbox_id, port } = request.into_inner();
+        let sandbox = self.engine.sandboxes.find(&pod_sandbox_id).map_err(refused)?;
+        let ports: Result<Vec<u16>, _> = port.into_iter().map(u16::try_from).collect();
+        let ports = ports.map_err(|_| Status::invalid_argument("a port is a number from 1 to 65535"))?;
+        let url = self.streams.port_forward_url(PortForwardRequest { sandbox: sandbox.id.clone(), ports });
+        let url = url.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        Ok(Response::new(v1::PortForwardResponse { url }))
     }
 
     async fn container_stats(

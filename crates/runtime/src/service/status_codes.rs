@@ -4,6 +4,7 @@ use tonic::{Code, Status};
 
 use crate::engine::EngineError;
 use crate::images;
+use crate::spec::{self, SpecError};
 
 pub fn status(error: &EngineError) -> Status {
     Status::new(code(error), error.to_string())
@@ -12,7 +13,8 @@ pub fn status(error: &EngineError) -> Status {
 fn code(error: &EngineError) -> Code {
     match error {
         EngineError::NotFound { .. } => Code::NotFound,
-        EngineError::Ambiguous { .. } | EngineError::InvalidArgument(_) | EngineError::Spec(_) => Code::InvalidArgument,
+        EngineError::Ambiguous { .. } | EngineError::InvalidArgument(_) => Code::InvalidArgument,
+        EngineError::Spec(error) => of_spec(error),
         EngineError::NameTaken { .. } => Code::AlreadyExists,
         EngineError::FailedPrecondition(_) => Code::FailedPrecondition,
         // As containerd answers a program that is missing.
@@ -23,6 +25,14 @@ fn code(error: &EngineError) -> Code {
         EngineError::Internal(_) | EngineError::Network(_) | EngineError::Namespace(_) | EngineError::Shim(_) => {
             Code::Internal
         }
+    }
+}
+
+fn of_spec(error: &SpecError) -> Code {
+    match error.kind() {
+        spec::ErrorKind::Invalid => Code::InvalidArgument,
+        spec::ErrorKind::Unsupported => Code::Unimplemented,
+        spec::ErrorKind::Machine => Code::Internal,
     }
 }
 

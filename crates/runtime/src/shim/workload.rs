@@ -145,9 +145,9 @@ fn set_user(process: &Process) -> std::io::Result<()> {
 }
 
 fn set(wanted: Option<&Capabilities>) -> CapsHashSet {
-    let names = wanted.into_iter().flatten().map(ToString::to_string);
+    let names = wanted.into_iter().flatten().map(|capability| format!("CAP_{capability}"));
     // One that this machine does not know cannot be had.
-    names.filter_map(|name| name.to_uppercase().parse::<Capability>().ok()).collect()
+    names.filter_map(|name| name.parse::<Capability>().ok()).collect()
 }
 
 fn drop_bounding(wanted: Option<&LinuxCapabilities>) -> Result<(), caps::errors::CapsError> {
@@ -209,4 +209,29 @@ fn execve(program: &CString, arguments: &[CString], environment: &[CString]) -> 
 /// The number of a descriptor that is handed through a fork.
 pub fn number(descriptor: &impl std::os::fd::AsFd) -> RawFd {
     descriptor.as_fd().as_raw_fd()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libcontainer::oci_spec::runtime::Capability as Named;
+
+    #[test]
+    fn capabilities_are_those_that_the_specification_names() {
+        let wanted: Capabilities = [Named::Chown, Named::SysAdmin, Named::NetBindService].into_iter().collect();
+        let expected = [Capability::CAP_CHOWN, Capability::CAP_SYS_ADMIN, Capability::CAP_NET_BIND_SERVICE];
+        assert_eq!(set(Some(&wanted)), expected.into_iter().collect::<CapsHashSet>());
+        assert!(set(None).is_empty());
+    }
+
+    #[test]
+    fn a_program_is_found_as_a_shell_finds_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("tool");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(is_program(&file), Err("permission denied"));
+        assert_eq!(is_program(directory.path()), Err("is a directory"));
+        assert_eq!(is_program(&directory.path().join("none")), Err("no such file or directory"));
+        assert_eq!(is_program(Path::new("/bin/sh")), Ok(()));
+    }
 }

@@ -26,7 +26,8 @@ impl Daemon {
         let images = Images::open(&directory.path().join("runtime/images"), HostImage::Refused).unwrap();
         let archive = cri::contract::images::archive().unwrap();
         tokio::task::spawn_blocking(move || images.load(archive.as_slice(), None).unwrap()).await.unwrap();
-        let machine = Command::new("unshare").args(["--net", "sleep", "infinity"]).stdin(Stdio::null()).spawn().unwrap();
+        let machine =
+            Command::new("unshare").args(["--net", "sleep", "infinity"]).stdin(Stdio::null()).spawn().unwrap();
         let mut daemon = Daemon { directory, machine, child: None };
         daemon.wait_for_machine().await;
         daemon.restart().await;
@@ -44,7 +45,12 @@ impl Daemon {
         assert!(self.child.is_none(), "it was stopped");
         let mut command = Command::new("nsenter");
         command.args(["--net", "--target", &self.machine.id().to_string()]);
-        command.arg(env!("CARGO_BIN_EXE_test-runtime")).arg("serve").arg(self.directory()).arg(self.socket()).arg("pods0");
+        command
+            .arg(env!("CARGO_BIN_EXE_test-runtime"))
+            .arg("serve")
+            .arg(self.directory())
+            .arg(self.socket())
+            .arg("pods0");
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.directory().join("log")).unwrap();
         // What a test's terminal sends is not meant for it.
         self.child = Some(command.stdin(Stdio::null()).stderr(log).process_group(0).spawn().unwrap());

@@ -59,7 +59,10 @@ async fn an_end_without_a_runtime_is_told_with_its_true_time_and_code() {
         daemon.restart().await
     };
     let status = pods::status(&client, &pod.container).await;
-    assert_eq!((status.state(), status.exit_code, status.reason.as_str()), (ContainerState::ContainerExited, 42, "Error"));
+    assert_eq!(
+        (status.state(), status.exit_code, status.reason.as_str()),
+        (ContainerState::ContainerExited, 42, "Error")
+    );
     let finished = i128::from(status.finished_at);
     assert!((killed_at..=ended_by).contains(&finished), "{killed_at} {finished} {ended_by}");
     pods::remove(&client, &pod.sandbox).await.unwrap();
@@ -140,11 +143,15 @@ async fn a_runtime_that_is_killed_thirty_times_leaves_nothing_behind() {
     assert!(done > 0, "no pod ever came to its end");
     let client = daemon.client().await;
     check_states(&client).await;
-    let sandboxes = client.runtime().list_pod_sandbox(ListPodSandboxRequest::default()).await.unwrap().into_inner().items;
+    let sandboxes =
+        client.runtime().list_pod_sandbox(ListPodSandboxRequest::default()).await.unwrap().into_inner().items;
     for sandbox in sandboxes {
         pods::remove(&client, &sandbox.id).await.unwrap_or_else(|error| panic!("{error}: {}", daemon.log()));
     }
-    eventually("nothing to be left", || Leftovers::of(&daemon) == Leftovers { cgroups: pod_cgroups(&daemon), ..Leftovers::default() }).await;
+    eventually("nothing to be left", || {
+        Leftovers::of(&daemon) == Leftovers { cgroups: pod_cgroups(&daemon), ..Leftovers::default() }
+    })
+    .await;
 }
 
 /// The cgroups of pods belong to whoever named them; none has a container's left in it.

@@ -1,5 +1,6 @@
 //! Exec and attach over either transport: which streams the client opens, and what goes over them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -112,11 +113,11 @@ pub async fn over_spdy(
         while let Some(opened) = connection.accept().await {
             opened.refuse().await;
         }
-        std::future::pending().await
+        std::future::pending::<Infallible>().await
     };
     tokio::select! {
         () = command.run(&*backend, client) => {}
-        () = refusing => {}
+        never = refusing => match never {},
     }
     connection.close().await;
 }

@@ -29,7 +29,7 @@ pub async fn over_channels(
     let mut forwards = JoinSet::new();
     for port in request.ports {
         let (Some(data), Some(error)) = (ends.next(), ends.next()) else { break };
-        forwards.spawn(over_pair(Arc::clone(&backend), request.sandbox.clone(), port, data, error));
+        forwards.spawn(over_pair(Arc::clone(&backend), request.sandbox.clone(), port, data.pipe, error.pipe));
     }
     tokio::select! {
         _done = forwards.join_all() => channels.close().await,
@@ -58,7 +58,7 @@ pub async fn over_tunnel(
 ) {
     let (channels, mut ends) = Channels::start(io, &[Use::Both], Framing::Raw, IDLE_LIMIT).await;
     let Some(inside) = ends.pop() else { return };
-    over_spdy(inside, request, backend).await;
+    over_spdy(inside.pipe, request, backend).await;
     channels.close().await;
 }
 

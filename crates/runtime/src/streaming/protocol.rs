@@ -12,6 +12,7 @@ pub const TUNNELLED_PORT_FORWARD: &str = "SPDY/3.1+portforward.k8s.io";
 /// A version of the exec protocol; each has what the one before has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
+    /// Its clients never end their input, over either transport: a process that waits for that waits for their end.
     V1,
     V2,
     /// Terminals have sizes.

@@ -1,5 +1,6 @@
 //! Exec and attach over either transport: which streams the client opens, and what goes over them.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,17 +85,17 @@ pub async fn over_websocket(
     let first = uses.iter().position(|usage| *usage == Use::ToClient).unwrap_or(ERROR);
     channels.send(first as u8, &[]).await;
     let client = Client {
-        stdin: streams.stdin.then(|| Box::new(stdin) as _),
-        stdout: streams.stdout.then(|| Box::new(stdout) as _),
-        stderr: streams.stderr.then(|| Box::new(stderr) as _),
-        resize: Some(Box::new(resize)),
-        error: Box::new(error),
+        sent: vec![stdout.sent, stderr.sent],
+        stdin: streams.stdin.then(|| Box::new(stdin.pipe) as _),
+        stdout: streams.stdout.then(|| Box::new(stdout.pipe) as _),
+        stderr: streams.stderr.then(|| Box::new(stderr.pipe) as _),
+        resize: Some(Box::new(resize.pipe)),
+        error: Box::new(error.pipe),
+        gone: channels.gone(),
         version,
     };
-    tokio::select! {
-        () = command.run(&*backend, client) => channels.close().await,
-        () = channels.gone().cancelled_owned() => {}
-    }
+    command.run(&*backend, client).await;
+    channels.close().await;
 }
 
 /// Serves a client over SPDY.
@@ -108,25 +109,17 @@ pub async fn over_spdy(
     let Some(client) = opened(&mut connection, &command, version, STREAMS_WITHIN).await else {
         return connection.close().await;
     };
-    let gone = connection.gone();
-    let serving = async {
-        let running = command.run(&*backend, client);
-        let refusing = async {
-            while let Some(opened) = connection.accept().await {
-                opened.refuse().await;
-            }
-            std::future::pending().await
-        };
-        tokio::select! {
-            () = running => {}
-            () = refusing => {}
+    let refusing = async {
+        while let Some(opened) = connection.accept().await {
+            opened.refuse().await;
         }
-        connection.close().await;
+        std::future::pending::<Infallible>().await
     };
     tokio::select! {
-        () = serving => {}
-        () = gone.cancelled() => {}
+        () = command.run(&*backend, client) => {}
+        never = refusing => match never {},
     }
+    connection.close().await;
 }
 
 /// Waits for the streams that belong to a request; others are refused. None if they do not all come in time.
@@ -157,11 +150,13 @@ async fn opened(
     collected.ok()??;
     let [stdin, stdout, stderr, error, resize] = found;
     Some(Client {
+        sent: [&stdout, &stderr].into_iter().flatten().map(Stream::sent).collect(),
         stdin: stdin.map(|stream| Box::new(stream) as _),
         stdout: stdout.map(|stream| Box::new(stream) as _),
         stderr: stderr.map(|stream| Box::new(stream) as _),
         resize: resize.map(|stream| Box::new(stream) as _),
         error: Box::new(error?),
+        gone: connection.gone(),
         version,
     })
 }

@@ -1,7 +1,7 @@
 //! A session between a process and a client, whatever the transport: input in, output out, and at the end how it ended.
 //!
 //! Nothing is kept between the two but one buffer per stream: a client that does not read stops its own session. The
-//! outcome comes after all output. The end of the client is the transport's to notice: it drops what is here.
+//! outcome comes after all output. A client that goes away has its last input passed on; then its session is over.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -19,6 +19,8 @@ use super::protocol::{Outcome, Version};
 const COPY_BYTES: usize = 32 * 1024;
 /// After the end of a process, whoever it left behind with its output has this long to write; then it is over.
 const QUIET_AFTER_END: Duration = Duration::from_secs(5);
+/// After the client has gone, the process has this long to take the input that is left.
+const INPUT_AFTER_CLIENT: Duration = Duration::from_secs(5);
 /// Sizes of terminals that do not end within this are none.
 const SIZE_BYTES_MAX: usize = 4096;
 
@@ -30,11 +32,15 @@ pub struct Client {
     /// JSON with sizes of the terminal, one after the other.
     pub resize: Option<Reader>,
     pub error: Writer,
+    /// Each is cancelled when all that was written to an output is on its way.
+    pub sent: Vec<CancellationToken>,
+    /// Cancelled when the client has gone.
+    pub gone: CancellationToken,
     pub version: Version,
 }
 
 impl Client {
-    /// Connects both until the process has ended and its output is with the client's transport.
+    /// Connects both until the process has ended and its output is with the client's transport, or the client has gone.
     pub async fn attend(&mut self, session: Session) -> End {
         let Session { stdin, stdout, stderr, resize, end } = session;
         let exited = CancellationToken::new();
@@ -48,13 +54,25 @@ impl Client {
             let err = deliver(stderr, self.stderr.as_mut(), &exited);
             tokio::join!(ended, out, err).0
         };
+        let taken = CancellationToken::new();
         let input = async {
-            tokio::join!(pass_on(self.stdin.take(), stdin), follow(self.resize.take(), resize));
+            let (stdin_of_client, sizes) = (self.stdin.take(), self.resize.take());
+            let passing = async {
+                pass_on(stdin_of_client, stdin).await;
+                taken.cancel();
+            };
+            tokio::join!(passing, follow(sizes, resize));
             pending::<Infallible>().await
+        };
+        let left = async {
+            self.gone.cancelled().await;
+            // A process that does not take it in time does without.
+            let _ = tokio::time::timeout(INPUT_AFTER_CLIENT, taken.cancelled()).await;
         };
         tokio::select! {
             end = output => end,
             never = input => match never {},
+            () = left => End::Failed("the client went away".to_owned()),
         }
     }
 
@@ -63,6 +81,9 @@ impl Client {
         for output in [&mut self.stdout, &mut self.stderr].into_iter().flatten() {
             // A client that has closed one of its streams may still wait for the outcome.
             let _ = output.shutdown().await;
+        }
+        for sent in &self.sent {
+            sent.cancelled().await;
         }
         self.error.write_all(&self.version.last_words(outcome)).await?;
         self.error.shutdown().await
@@ -162,6 +183,8 @@ mod tests {
             stderr: None,
             resize: None,
             error: Box::new(error),
+            sent: Vec::new(),
+            gone: CancellationToken::new(),
             version: Version::V4,
         };
         let session = Session {

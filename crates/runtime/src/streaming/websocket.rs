@@ -59,6 +59,13 @@ impl Use {
     }
 }
 
+/// Our end of a channel.
+pub struct End {
+    pub pipe: DuplexStream,
+    /// Cancelled when everything that was written is on its way, or never will be.
+    pub sent: CancellationToken,
+}
+
 /// A WebSocket with its channels.
 pub struct Channels {
     messages: mpsc::Sender<Message>,
@@ -70,7 +77,7 @@ pub struct Channels {
 
 impl Channels {
     /// Serves a connection that was upgraded; the ends of the channels come beside.
-    pub async fn start<S>(io: S, uses: &[Use], framing: Framing, idle_limit: Duration) -> (Channels, Vec<DuplexStream>)
+    pub async fn start<S>(io: S, uses: &[Use], framing: Framing, idle_limit: Duration) -> (Channels, Vec<End>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -86,10 +93,16 @@ impl Channels {
             let (ours, theirs) = duplex(PIPE_BYTES);
             let (outbound, pipe) = split(ours);
             inbound.push(usage.is_read().then_some(pipe));
+            let sent = CancellationToken::new();
+            let guard = sent.clone().drop_guard();
             if let (true, Ok(number)) = (usage.is_written(), u8::try_from(number)) {
-                pumps.spawn(pump(number, framing, outbound, messages.clone(), gone.clone()));
+                let pumping = pump(number, framing, outbound, messages.clone(), gone.clone());
+                pumps.spawn(async move {
+                    let _sent = guard;
+                    pumping.await;
+                });
             }
-            ends.push(theirs);
+            ends.push(End { pipe: theirs, sent });
         }
         let (sink, stream) = socket.split();
         let activity = Arc::new(Activity::begun());

@@ -171,12 +171,11 @@ async fn drive(
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a streaming client was ended");
-        let parting = async {
-            let _ = shared.data.send(Frame::GoAway { last: 0, status: go_away::PROTOCOL_ERROR }).await;
-            shared.gone.cancel();
-            writing.await
-        };
-        // Nobody waits for what the writer could not send.
+        // Nobody is sent anything else any more.
+        shared.gone.cancel();
+        let goodbye = shared.data.send(Frame::GoAway { last: 0, status: go_away::PROTOCOL_ERROR });
+        let parting = async { tokio::join!(goodbye, writing) };
+        // A peer that does not read it has had its time.
         let _ = tokio::time::timeout(LINGER, parting).await;
     }
 }

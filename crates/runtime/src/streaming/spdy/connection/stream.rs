@@ -33,7 +33,12 @@ impl Opened {
         let reply = Frame::SynReply { id: stream.id, fin: Fin::More, headers: Headers::default() };
         // Fails when the connection is over, as every later write will.
         let _ = stream.shared.control.send(reply).await;
-        stream.shared.pumps.spawn(pump(Arc::clone(&stream.shared), stream.id, outbound, stream.reset.clone()));
+        let sent = stream.sent.clone().drop_guard();
+        let pumping = pump(Arc::clone(&stream.shared), stream.id, outbound, stream.reset.clone());
+        stream.shared.pumps.spawn(async move {
+            let _sent = sent;
+            pumping.await;
+        });
         stream
     }
 
@@ -48,12 +53,18 @@ pub struct Stream {
     id: u32,
     pipe: DuplexStream,
     reset: CancellationToken,
+    sent: CancellationToken,
     shared: Arc<Shared>,
 }
 
 impl Stream {
     pub(super) fn new(id: u32, pipe: DuplexStream, reset: CancellationToken, shared: Arc<Shared>) -> Stream {
-        Stream { id, pipe, reset, shared }
+        Stream { id, pipe, reset, sent: CancellationToken::new(), shared }
+    }
+
+    /// Cancelled when everything that was written is on its way, the end included, or never will be.
+    pub fn sent(&self) -> CancellationToken {
+        self.sent.clone()
     }
 
     /// Cancelled when the peer ends both directions in the middle.

@@ -27,7 +27,9 @@ pub fn session(connection: Connection, streams: Streams, end: BoxFuture<'static,
         stdout: streams.stdout.then(|| Box::new(stdout) as Reader),
         stderr: streams.stderr.then(|| Box::new(stderr) as Reader),
         // The newest size is what matters; one that finds no room will be followed by another.
-        resize: Some(Box::new(move |size| drop(sizes.try_send(size)))),
+        resize: Some(Box::new(move |size| {
+            let _ = sizes.try_send(size);
+        })),
         end,
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cri::Client;
 use runtime::images::{HostImage, Images};
+use runtime::namespaces::{self, Kind, Wanted};
 use tempfile::TempDir;
 
 /// Whatever a test waits for happens within this.
@@ -15,7 +16,6 @@ pub const SOON: Duration = Duration::from_secs(30);
 /// A runtime, where it keeps its things, and the network namespace that is its machine's.
 pub struct Daemon {
     directory: TempDir,
-    machine: Child,
     child: Option<Child>,
 }
 
@@ -26,25 +26,21 @@ impl Daemon {
         let images = Images::open(&directory.path().join("runtime/images"), HostImage::Refused).unwrap();
         let archive = cri::contract::images::archive().unwrap();
         tokio::task::spawn_blocking(move || images.load(archive.as_slice(), None).unwrap()).await.unwrap();
-        let machine =
-            Command::new("unshare").args(["--net", "sleep", "infinity"]).stdin(Stdio::null()).spawn().unwrap();
-        let mut daemon = Daemon { directory, machine, child: None };
-        daemon.wait_for_machine().await;
+        let machine = directory.path().join("machine");
+        std::fs::create_dir(&machine).unwrap();
+        namespaces::make_private(&machine).unwrap();
+        let wanted = Wanted { kinds: vec![Kind::Network], ..Wanted::default() };
+        namespaces::pin(&machine.join("ns"), &wanted).unwrap();
+        let mut daemon = Daemon { directory, child: None };
         daemon.restart().await;
         daemon
-    }
-
-    /// `unshare` has become `sleep` once the namespace is there.
-    async fn wait_for_machine(&self) {
-        let name = format!("/proc/{}/comm", self.machine.id());
-        eventually("a network namespace", || std::fs::read_to_string(&name).is_ok_and(|name| name == "sleep\n")).await;
     }
 
     /// Starts it, or starts it again, and waits until it answers.
     pub async fn restart(&mut self) -> Client {
         assert!(self.child.is_none(), "it was stopped");
         let mut command = Command::new("nsenter");
-        command.args(["--net", "--target", &self.machine.id().to_string()]);
+        command.arg(format!("--net={}", self.network().display()));
         command
             .arg(env!("CARGO_BIN_EXE_test-runtime"))
             .arg("serve")
@@ -78,9 +74,9 @@ impl Daemon {
         self.directory().join("runtime/containers")
     }
 
-    /// A process whose network namespace is that of the machine.
-    pub fn machine_pid(&self) -> u32 {
-        self.machine.id()
+    /// The network namespace that is the machine's.
+    pub fn network(&self) -> PathBuf {
+        Kind::Network.pin_in(&self.directory().join("machine/ns"))
     }
 
     pub fn log(&self) -> String {
@@ -99,18 +95,21 @@ impl Drop for Daemon {
             self.kill();
         }
         super::leftovers::clear(self.directory());
-        let _ = self.machine.kill();
-        let _ = self.machine.wait();
     }
 }
 
 /// Looks until it is so.
-pub async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub async fn eventually(what: &str, is_so: impl FnMut() -> bool) {
+    assert!(becomes(is_so).await, "waited in vain for {what}");
+}
+
+/// Whether it is so before long.
+pub async fn becomes(mut is_so: impl FnMut() -> bool) -> bool {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let waited = async {
         while !is_so() {
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(SOON, waited).await.unwrap_or_else(|_| panic!("waited in vain for {what}"));
+    tokio::time::timeout(SOON, waited).await.is_ok()
 }

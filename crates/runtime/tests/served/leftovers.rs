@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::daemon::Daemon;
 
@@ -22,6 +21,12 @@ pub struct Leftovers {
 }
 
 impl Leftovers {
+    /// Waits until there are none.
+    pub async fn are_gone(daemon: &Daemon) {
+        let gone = super::daemon::becomes(|| Leftovers::of(daemon) == Leftovers::default()).await;
+        assert!(gone, "{:#?}\n{}", Leftovers::of(daemon), daemon.log());
+    }
+
     pub fn of(daemon: &Daemon) -> Leftovers {
         let directory = daemon.directory();
         let entries = |path: &str| -> Vec<String> {
@@ -32,20 +37,23 @@ impl Leftovers {
             processes: processes(directory).into_iter().map(|(_, line)| line).collect(),
             mounts: mounts(directory),
             cgroups: cgroups(),
-            links: links(daemon.machine_pid()),
-            addresses: entries("network/addresses"),
+            links: links(&daemon.network()),
+            addresses: entries("network/addresses/ipv4").into_iter().filter(|path| is_address(path)).collect(),
             snapshots: entries("images/snapshots"),
             records: [entries("containers"), entries("sandboxes")].concat(),
         }
     }
 }
 
-/// Where cgroups of pods are that were given none; shared by all tests of this process and no other.
+/// Those of containers; those of pods belong to whoever named them, which are the tests.
 fn cgroups() -> Vec<PathBuf> {
-    let hierarchies = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
-    let below = hierarchies.flat_map(|entry| fs::read_dir(entry.path().join(cgroup_parent())).into_iter().flatten());
-    let entries = below.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    entries.map(|entry| entry.path()).collect()
+    let directories = |path: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
+    };
+    let hierarchies = directories(Path::new("/sys/fs/cgroup"));
+    let pods = hierarchies.iter().flat_map(|hierarchy| directories(&hierarchy.join(cgroup_parent())));
+    pods.flat_map(|pod| directories(&pod)).collect()
 }
 
 /// The cgroup under which this process puts its pods.
@@ -73,16 +81,13 @@ fn mounts(directory: &Path) -> Vec<String> {
     let own = directory.to_string_lossy().into_owned();
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let points = table.lines().filter_map(|line| line.split(' ').nth(4)).filter(|point| point.starts_with(&own));
-    // The directory of sandboxes is a mount of its own as long as the runtime has it.
-    points.filter(|point| !point.ends_with("/sandboxes")).map(str::to_owned).collect()
+    // The directory of sandboxes is a mount of its own as long as the runtime has it; the machine is the test's.
+    points.filter(|point| !point.ends_with("/sandboxes") && !point.contains("/machine")).map(str::to_owned).collect()
 }
 
-fn links(pid: u32) -> Vec<String> {
-    let target = pid.to_string();
-    let listed = Command::new("nsenter").args(["--net", "--target", &target, "ls", "/sys/class/net"]).output();
-    // Without a mount of sysfs in the namespace this shows the outer links, so the kernel's table is asked instead.
-    drop(listed);
-    let table = fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap_or_default();
+fn links(network: &Path) -> Vec<String> {
+    let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let table = runtime::namespaces::enter(network, read).unwrap();
     let names = table.lines().skip(2).filter_map(|line| line.split(':').next()).map(str::trim);
     names.filter(|name| *name != "lo" && *name != "pods0").map(str::to_owned).collect()
 }
@@ -114,4 +119,9 @@ fn remove_tree(directory: &Path) {
         }
     }
     let _ = fs::remove_dir(directory);
+}
+
+/// Beside addresses the pool remembers where it was.
+fn is_address(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.parse::<std::net::IpAddr>().is_ok())
 }

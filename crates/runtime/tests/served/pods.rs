@@ -46,7 +46,7 @@ fn own_pids() -> NamespaceOption {
 }
 
 pub fn shell(script: &str) -> ContainerConfig {
-    let name = TestImage::Busybox.name().to_owned();
+    let name = TestImage::Plain.name().to_owned();
     ContainerConfig {
         metadata: Some(ContainerMetadata { name: "main".to_owned(), attempt: 0 }),
         image: Some(ImageSpec { image: name.clone(), user_specified_image: name, ..ImageSpec::default() }),

@@ -3,6 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::gates::FeatureGates;
 
+#[cfg(target_os = "linux")]
+use crate::commands::image;
 use crate::commands::{apiserver, completions, explain};
 
 /// Runs pods and ends them well.
@@ -48,5 +50,7 @@ pub enum LogFormat {
 pub enum Command {
     Explain(explain::Arguments),
     Apiserver(Box<apiserver::Arguments>),
+    #[cfg(target_os = "linux")]
+    Image(image::Arguments),
     Completions(completions::Arguments),
 }

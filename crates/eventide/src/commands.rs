@@ -3,3 +3,5 @@
 pub mod apiserver;
 pub mod completions;
 pub mod explain;
+#[cfg(target_os = "linux")]
+pub mod image;

@@ -25,6 +25,11 @@ fn main() -> ExitCode {
             logging::start(&cli.global, None);
             commands::explain::run(arguments, &cli.global)
         }
+        #[cfg(target_os = "linux")]
+        Command::Image(arguments) => {
+            logging::start(&cli.global, None);
+            commands::image::run(arguments)
+        }
         Command::Completions(arguments) => {
             logging::start(&cli.global, None);
             commands::completions::run(arguments)

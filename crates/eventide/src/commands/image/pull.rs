@@ -118,6 +118,38 @@ fn password() -> anyhow::Result<String> {
 mod tests {
     use super::*;
 
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn read(line: &str) -> Result<Arguments, clap::Error> {
+        use clap::Parser as _;
+        Line::try_parse_from(line.split(' ')).map(|line| line.arguments)
+    }
+
+    #[test]
+    fn flags_become_settings_of_registries() {
+        let line = "pull a --plain-http plain.example:5000 --ca one.pem --ca two.pem --mirror docker.io=http://first \
+                    --mirror docker.io=https://second";
+        let settings = registries(&read(line).unwrap());
+        assert_eq!(settings.schemes.get("plain.example:5000"), Some(&Scheme::Http));
+        assert_eq!(settings.authorities, [PathBuf::from("one.pem"), PathBuf::from("two.pem")]);
+        let mirrors: Vec<&str> = settings.mirrors["docker.io"].iter().map(|mirror| mirror.host.as_str()).collect();
+        assert_eq!(mirrors, ["first", "second"]);
+    }
+
+    #[test]
+    fn settings_that_the_runtime_has_itself_are_refused() {
+        let runtime = "--runtime-endpoint unix:///run/x.sock";
+        assert!(read(&format!("pull a {runtime}")).is_ok());
+        for flag in ["--plain-http h", "--ca f", "--mirror a=http://b", "--data-dir d"] {
+            assert!(read(&format!("pull a {runtime} {flag}")).is_err(), "{flag}");
+        }
+        assert!(read("pull a --username me").is_err() && read("pull a --password-stdin").is_err());
+    }
+
     #[test]
     fn a_mirror_is_a_registry_and_an_address() {
         let (registry, endpoint) = mirror("docker.io=http://mirror.example:5000").unwrap();

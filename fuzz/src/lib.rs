@@ -4,8 +4,11 @@
 //! line in [`TARGETS`], a file in `src/bin` with its entry in `Cargo.toml`, and seeds in `seeds/<name>/`.
 
 mod body;
+mod cri_request;
 mod exit_priority;
 mod gates;
+mod image;
+mod layer;
 mod manifest;
 mod patch;
 mod protobuf;
@@ -16,8 +19,11 @@ mod step;
 mod token;
 
 pub use body::body;
+pub use cri_request::cri_request;
 pub use exit_priority::exit_priority;
 pub use gates::gates;
+pub use image::image;
+pub use layer::layer;
 pub use manifest::manifest;
 pub use patch::patch;
 pub use protobuf::protobuf;
@@ -33,8 +39,11 @@ pub type Target = fn(&[u8]);
 /// Every target by the name of its binary and of its seeds' directory.
 pub const TARGETS: &[(&str, Target)] = &[
     ("body", body),
+    ("cri_request", cri_request),
     ("exit_priority", exit_priority),
     ("gates", gates),
+    ("image", image),
+    ("layer", layer),
     ("manifest", manifest),
     ("patch", patch),
     ("protobuf", protobuf),

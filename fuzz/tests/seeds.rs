@@ -113,6 +113,21 @@ fn tokens_hold_on_seeds_and_mutations() {
 }
 
 #[test]
+fn image_documents_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("image");
+}
+
+#[test]
+fn layers_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("layer");
+}
+
+#[test]
+fn cri_requests_hold_on_seeds_and_mutations() {
+    holds_on_seeds_and_mutations("cri_request");
+}
+
+#[test]
 fn every_target_has_seeds() {
     for (name, _) in TARGETS {
         assert!(!seeds(name).is_empty());

@@ -3,7 +3,9 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::gates::FeatureGates;
 
-use crate::commands::{apiserver, completions, explain, runtime};
+use crate::commands::{apiserver, completions, explain};
+#[cfg(target_os = "linux")]
+use crate::commands::{image, runtime};
 
 /// Runs pods and ends them well.
 #[derive(Parser)]
@@ -48,6 +50,9 @@ pub enum LogFormat {
 pub enum Command {
     Explain(explain::Arguments),
     Apiserver(Box<apiserver::Arguments>),
+    #[cfg(target_os = "linux")]
     Runtime(runtime::Arguments),
+    #[cfg(target_os = "linux")]
+    Image(image::Arguments),
     Completions(completions::Arguments),
 }

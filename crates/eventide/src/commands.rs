@@ -3,4 +3,7 @@
 pub mod apiserver;
 pub mod completions;
 pub mod explain;
+#[cfg(target_os = "linux")]
+pub mod image;
+#[cfg(target_os = "linux")]
 pub mod runtime;

@@ -19,6 +19,12 @@ pub fn resolve(asked: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(std::path::absolute(directory)?)
 }
 
+/// Where images are kept in it.
+#[cfg(target_os = "linux")]
+pub fn images(data_dir: &Path) -> PathBuf {
+    data_dir.join("images")
+}
+
 fn of_user() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME").map(|home| home.join(".local/share"));

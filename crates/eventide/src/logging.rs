@@ -17,7 +17,7 @@ use crate::cli::{Global, LogFormat, LogLevel};
 pub type Layer = Box<dyn tracing_subscriber::Layer<Registry> + Send + Sync>;
 
 /// Our own crates that say something.
-const OURS: [&str; 5] = ["eventide", "apiserver", "store", "lifecycle", "model"];
+const OURS: [&str; 7] = ["eventide", "apiserver", "cri", "lifecycle", "model", "runtime", "store"];
 
 /// Sends log lines to standard error from now on, and everything to `further` as well.
 pub fn start(global: &Global, further: Option<Layer>) {

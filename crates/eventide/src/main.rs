@@ -17,10 +17,13 @@ use cli::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    // Before anything else: a shim stays as small as it can.
-    if arguments.next().is_some_and(|command| command == "shim") {
-        return runtime::shim::main(arguments);
+    #[cfg(target_os = "linux")]
+    {
+        let mut arguments = std::env::args_os().skip(1);
+        // Before anything else: a shim stays as small as it can.
+        if arguments.next().is_some_and(|command| command == "shim") {
+            return runtime::shim::main(arguments);
+        }
     }
     let cli = Cli::parse();
     let outcome = match &cli.command {
@@ -30,7 +33,13 @@ fn main() -> ExitCode {
             logging::start(&cli.global, None);
             commands::explain::run(arguments, &cli.global)
         }
+        #[cfg(target_os = "linux")]
         Command::Runtime(arguments) => commands::runtime::run(arguments, &cli.global),
+        #[cfg(target_os = "linux")]
+        Command::Image(arguments) => {
+            logging::start(&cli.global, None);
+            commands::image::run(arguments)
+        }
         Command::Completions(arguments) => {
             logging::start(&cli.global, None);
             commands::completions::run(arguments)

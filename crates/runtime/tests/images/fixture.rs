@@ -10,6 +10,7 @@ use runtime::images::{Error, HostImage, ImageId, Images};
 use serde_json::{Value, json};
 
 use crate::private::Mounts;
+use crate::registry::Registry;
 
 /// How a layer is packed.
 #[derive(Clone, Copy)]
@@ -92,6 +93,21 @@ impl Fixture {
 
     pub fn id(&self) -> ImageId {
         ImageId::new(Digest::of(&self.config))
+    }
+}
+
+impl Registry {
+    /// Pushes an image under a repository and a tag.
+    pub fn push(&self, repository: &str, tag: &str, image: &Fixture) {
+        for layer in &image.layers {
+            self.push_layer(repository, layer);
+        }
+        self.push_blob(repository, &image.config);
+        self.push_manifest(repository, tag, "application/vnd.oci.image.manifest.v1+json", &image.manifest);
+    }
+
+    pub fn push_layer(&self, repository: &str, layer: &Layer) {
+        self.push_blob(repository, &layer.bytes);
     }
 }
 

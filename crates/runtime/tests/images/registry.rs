@@ -6,8 +6,6 @@ use std::process::{Child, Command, Stdio};
 
 use runtime::images::digest::Digest;
 
-use crate::fixture::{Fixture, Layer};
-
 /// A registry on a port of loopback; gone when dropped.
 pub struct Registry {
     child: Child,
@@ -47,20 +45,7 @@ impl Registry {
         format!("{}/{name}", self.address)
     }
 
-    /// Pushes an image under a repository and a tag.
-    pub fn push(&self, repository: &str, tag: &str, image: &Fixture) {
-        for layer in &image.layers {
-            self.push_layer(repository, layer);
-        }
-        self.push_blob(repository, &image.config);
-        self.push_manifest(repository, tag, "application/vnd.oci.image.manifest.v1+json", &image.manifest);
-    }
-
-    pub fn push_layer(&self, repository: &str, layer: &Layer) {
-        self.push_blob(repository, &layer.bytes);
-    }
-
-    fn push_blob(&self, repository: &str, bytes: &[u8]) {
+    pub fn push_blob(&self, repository: &str, bytes: &[u8]) {
         let begun = ask(self.address, "POST", &format!("/v2/{repository}/blobs/uploads/"), "", b"");
         assert_eq!(begun.status, 202, "{}", begun.head);
         let location = begun.header("location").expect("a place to upload to");

@@ -1,0 +1,4 @@
+//! The `cri_request` target under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::cri_request(data));

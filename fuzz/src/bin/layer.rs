@@ -1,0 +1,4 @@
+//! The `layer` target under libFuzzer.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::layer(data));

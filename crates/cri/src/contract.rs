@@ -5,9 +5,11 @@
 //! list of [`Difference`]s that is no longer true fails too.
 
 pub mod archive;
+pub mod cgroup;
+pub mod containerd;
+pub mod daemon;
 pub mod images;
 
-mod cgroup;
 mod containers;
 mod environment;
 mod events;

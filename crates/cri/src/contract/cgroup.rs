@@ -1,4 +1,4 @@
-//! The cgroup below which the suite puts its pods, as kubelet does; whoever asks for one has to remove it.
+//! The cgroup below which this process puts its pods, as kubelet does; whoever asks for one has to remove it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,12 @@ pub struct Cgroup {
 impl Cgroup {
     pub fn new() -> Cgroup {
         Cgroup { name: name() }
+    }
+}
+
+impl Default for Cgroup {
+    fn default() -> Cgroup {
+        Cgroup::new()
     }
 }
 

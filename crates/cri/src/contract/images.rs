@@ -6,7 +6,7 @@ use std::io;
 use super::archive::{Archive, Entry, ImageConfig};
 
 /// Where Debian's `busybox-static` puts its program.
-const BUSYBOX: &str = "/bin/busybox";
+pub const BUSYBOX: &str = "/bin/busybox";
 /// The commands that scripts of the suite use.
 const APPLETS: [&str; 24] = [
     "cat", "dd", "echo", "env", "false", "head", "hostname", "id", "kill", "ls", "mkdir", "mkfifo", "printf", "pwd",

@@ -1,16 +1,18 @@
 //! The runtime by itself, for this crate's own tests: the product has it in its one binary.
 //!
-//! `test-runtime serve DIRECTORY SOCKET BRIDGE` serves CRI; `test-runtime shim …` is a shim.
+//! `test-runtime serve DIRECTORY SOCKET BRIDGE` serves CRI; `test-runtime load DIRECTORY ARCHIVE` loads images for it;
+//! `test-runtime shim …` is a shim.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use cri::Address;
 use cri::server::Socket;
 use runtime::engine::{Engine, Settings};
-use runtime::images::HostImage;
 use runtime::images::registry::Registries;
+use runtime::images::{HostImage, Images};
 use runtime::network::{BridgeSettings, CniSettings};
 use runtime::service::{self, Serving};
 use runtime::shims::ShimProgram;
@@ -20,21 +22,32 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match (arguments.next(), arguments) {
         (Some(command), rest) if command == "shim" => runtime::shim::main(rest),
-        (Some(command), rest) if command == "serve" => serve(rest.collect()),
+        (Some(command), rest) if command == "serve" => told(serve(rest.collect())),
+        (Some(command), rest) if command == "load" => told(load(rest.collect())),
         (_, _) => ExitCode::from(2),
     }
 }
 
-fn serve(arguments: Vec<OsString>) -> ExitCode {
-    let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let served = threads.map_err(|error| error.to_string()).and_then(|threads| threads.block_on(serving(arguments)));
-    match served {
+fn told(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn load(arguments: Vec<OsString>) -> Result<(), String> {
+    let [directory, archive] = arguments.as_slice() else { return Err("two arguments are needed".to_owned()) };
+    let images = Images::open(&Path::new(directory).join("runtime/images"), HostImage::Refused);
+    let archive = File::open(archive).map_err(|error| error.to_string())?;
+    images.and_then(|images| images.load(archive, None)).map(drop).map_err(|error| error.to_string())
+}
+
+fn serve(arguments: Vec<OsString>) -> Result<(), String> {
+    let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    threads.map_err(|error| error.to_string())?.block_on(serving(arguments))
 }
 
 async fn serving(arguments: Vec<OsString>) -> Result<(), String> {

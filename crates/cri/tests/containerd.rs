@@ -3,28 +3,23 @@
 //! Needs root, and the Debian packages `containerd`, `runc` and `busybox-static`. One daemon serves the whole suite: a test
 //! process of its own for every case would start one each.
 
-mod daemon;
-
 use std::path::Path;
 use std::sync::Arc;
 
 use cri::Client;
+use cri::contract::containerd::Containerd;
 use cri::contract::{Difference, Fixture};
 use cri::v1::NamespaceMode;
-use daemon::Daemon;
 
-struct Containerd {
-    daemon: Daemon,
-    client: Client,
-}
+struct Debians(Containerd);
 
-impl Fixture for Containerd {
+impl Fixture for Debians {
     fn client(&self) -> Client {
-        self.client.clone()
+        self.0.client()
     }
 
     fn directory(&self) -> &Path {
-        self.daemon.logs()
+        self.0.logs()
     }
 
     /// There is no CNI configuration.
@@ -53,10 +48,8 @@ impl Fixture for Containerd {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn containerd_keeps_the_contract_except_where_it_is_known_not_to() {
-    let daemon = Daemon::start();
-    let client = daemon.client().await;
-    daemon.import_images();
+    let containerd = Containerd::start().await.unwrap_or_else(|error| panic!("{error}"));
     // A part of a name, to run only the cases that have it.
     let chosen = std::env::var("CONTRACT_CASES").unwrap_or_default();
-    cri::contract::check_those(Arc::new(Containerd { daemon, client }), &chosen).await;
+    cri::contract::check_those(Arc::new(Debians(containerd)), &chosen).await;
 }

@@ -24,7 +24,7 @@ const INSTRUMENTATION: [&str; 7] = [
 const MEMORY_LIMIT_MB: u32 = 1024;
 const INPUT_LIMIT_BYTES: u32 = 16 * 1024;
 const HANG_LIMIT_SECONDS: u32 = 10;
-const SECONDS_IN_TESTS: u32 = 8;
+const SECONDS_IN_TESTS: u32 = 4;
 
 #[derive(clap::Args)]
 pub struct Arguments {

@@ -41,6 +41,7 @@ use crate::shims::ShimProgram;
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub directory: PathBuf,
+    pub images: PathBuf,
     pub shim: ShimProgram,
     pub host_image: HostImage,
     pub cni: CniSettings,
@@ -65,7 +66,7 @@ impl Engine {
     pub async fn open(settings: Settings) -> Result<Arc<Engine>, EngineError> {
         let directory = &settings.directory;
         let failed = |error: std::io::Error| EngineError::Internal(format!("{}: {error}", directory.display()));
-        let images = Images::open(&directory.join("images"), settings.host_image)?;
+        let images = Images::open(&settings.images, settings.host_image)?;
         let sandbox_records = Records::open(&directory.join("sandboxes")).map_err(failed)?;
         namespaces::make_private(sandbox_records.root())?;
         let network = Network::open(network::Settings {

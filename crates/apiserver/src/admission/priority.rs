@@ -47,7 +47,7 @@ impl Step for Priority {
         let spec = pod.spec.get_or_insert_default();
         let class = match spec.priority_class_name.as_deref().filter(|name| !name.is_empty()) {
             Some(name) => find(api, name).ok_or_else(|| format!("no PriorityClass with name {name} was found")),
-            None => Ok(default_class(api.known_all(GROUP, CLASSES)).unwrap_or_default()),
+            None => Ok(default_class(&api.known_all(GROUP, CLASSES)).unwrap_or_default()),
         };
         let given = class.and_then(|class| give(spec, &class));
         given.map_err(|why| Status::forbidden(Qualified::core("pods"), super::name_of(&pod.metadata), &why))
@@ -65,7 +65,7 @@ impl Step for Priority {
             return Ok(());
         }
         let name = class.metadata.name.as_deref().unwrap_or_default();
-        let Some(other) = default_class(api.known_all(GROUP, CLASSES)) else { return Ok(()) };
+        let Some(other) = default_class(&api.known_all(GROUP, CLASSES)) else { return Ok(()) };
         let other = other.metadata.name.unwrap_or_default();
         if review.operation == Operation::Update && other == name {
             return Ok(());
@@ -95,7 +95,7 @@ fn find(api: &Api, name: &str) -> Option<PriorityClass> {
 }
 
 /// Two defaults can come to be by a race; the lower one counts.
-fn default_class<C>(classes: Vec<C>) -> Option<PriorityClass>
+fn default_class<C>(classes: &[C]) -> Option<PriorityClass>
 where
     C: Deref<Target = PriorityClass>,
 {

@@ -87,8 +87,10 @@ async fn serve(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn settings(arguments: &Arguments) -> anyhow::Result<Settings> {
+    let directory = data_dir::resolve(arguments.data_dir.as_deref())?;
     Ok(Settings {
-        directory: data_dir::resolve(arguments.data_dir.as_deref())?.join("runtime"),
+        images: data_dir::images(&directory),
+        directory: directory.join("runtime"),
         shim: ShimProgram::this(),
         host_image: if arguments.allow_host_image { HostImage::Allowed } else { HostImage::Refused },
         cni: CniSettings {

@@ -22,8 +22,8 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match (arguments.next(), arguments) {
         (Some(command), rest) if command == "shim" => runtime::shim::main(rest),
-        (Some(command), rest) if command == "serve" => told(serve(rest.collect())),
-        (Some(command), rest) if command == "load" => told(load(rest.collect())),
+        (Some(command), rest) if command == "serve" => told(serve(&rest.collect::<Vec<_>>())),
+        (Some(command), rest) if command == "load" => told(load(&rest.collect::<Vec<_>>())),
         (_, _) => ExitCode::from(2),
     }
 }
@@ -38,24 +38,25 @@ fn told(outcome: Result<(), String>) -> ExitCode {
     }
 }
 
-fn load(arguments: Vec<OsString>) -> Result<(), String> {
-    let [directory, archive] = arguments.as_slice() else { return Err("two arguments are needed".to_owned()) };
+fn load(arguments: &[OsString]) -> Result<(), String> {
+    let [directory, archive] = arguments else { return Err("two arguments are needed".to_owned()) };
     let images = Images::open(&Path::new(directory).join("runtime/images"), HostImage::Refused);
     let archive = File::open(archive).map_err(|error| error.to_string())?;
     images.and_then(|images| images.load(archive, None)).map(drop).map_err(|error| error.to_string())
 }
 
-fn serve(arguments: Vec<OsString>) -> Result<(), String> {
+fn serve(arguments: &[OsString]) -> Result<(), String> {
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     threads.map_err(|error| error.to_string())?.block_on(serving(arguments))
 }
 
-async fn serving(arguments: Vec<OsString>) -> Result<(), String> {
-    let [directory, socket, bridge] = arguments.as_slice() else { return Err("three arguments are needed".to_owned()) };
+async fn serving(arguments: &[OsString]) -> Result<(), String> {
+    let [directory, socket, bridge] = arguments else { return Err("three arguments are needed".to_owned()) };
     let directory = PathBuf::from(directory);
     let address: Address =
         format!("unix://{}", socket.to_string_lossy()).parse().map_err(|error| format!("{error}"))?;
     let engine = Engine::open(Settings {
+        images: directory.join("runtime/images"),
         directory: directory.join("runtime"),
         shim: ShimProgram::this(),
         host_image: HostImage::Refused,

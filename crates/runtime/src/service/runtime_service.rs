@@ -66,6 +66,7 @@ impl RuntimeCalls {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what is mapped over errors takes them")]
 fn refused(error: EngineError) -> Status {
     status(&error)
 }

@@ -4,6 +4,8 @@ use std::sync::{Arc, PoisonError};
 
 use cri::v1::{ContainerAttributes, ContainerStats, NamespaceMode, PodSandboxAttributes, PodSandboxStats};
 
+use libcgroups::stats::Stats;
+
 use crate::cgroup::Cgroup;
 use crate::container::{Container, State};
 use crate::engine::{Engine, EngineError, now_nanos};
@@ -22,8 +24,8 @@ pub fn of_container(engine: &Engine, container: &Container) -> Result<ContainerS
     let usage = engine.images.snapshot_usage(&container.id).ok();
     let written = usage.map(|usage| Written { usage, place: engine.images.directory() });
     let counters = match container.state() {
-        State::Running(_) => counters(&container.cgroup())?,
-        State::Created | State::Exited { .. } => Default::default(),
+        State::Running(_) => counters(&container.cgroup()),
+        State::Created | State::Exited { .. } => Stats::default(),
     };
     let reading = Reading { version: version()?, counters: &counters, at: now_nanos() };
     let mut samples = container.samples.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +43,7 @@ pub fn of_sandbox(engine: &Engine, sandbox: &Sandbox) -> Result<PodSandboxStats,
     let containers = engine.containers_of(&sandbox.id);
     let running = containers.iter().filter(|container| matches!(container.state(), State::Running(_)));
     let containers: Result<Vec<_>, _> = running.map(|container| of_container(engine, container)).collect();
-    let counters = counters(&Cgroup::new(sandbox.cgroup()))?;
+    let counters = counters(&Cgroup::new(sandbox.cgroup()));
     let own_network = sandbox.is_ready() && sandbox.network_mode() != NamespaceMode::Node;
     let links = own_network.then(|| network::usage(&sandbox.netns())).transpose()?;
     let reading = Reading { version: version()?, counters: &counters, at: now_nanos() };
@@ -54,12 +56,15 @@ pub fn of_all<T, S>(things: &[Arc<T>], measure: impl Fn(&T) -> Result<S, EngineE
     things.iter().filter_map(|thing| measure(thing).ok()).collect()
 }
 
-/// A cgroup that is not there has used nothing.
-fn counters(cgroup: &Cgroup) -> Result<libcgroups::stats::Stats, EngineError> {
+/// A cgroup that is not there has used nothing; counters that this machine does not have are left out.
+fn counters(cgroup: &Cgroup) -> Stats {
     if !cgroup.exists() {
-        return Ok(Default::default());
+        return Stats::default();
     }
-    cgroup.stats().map_err(|error| EngineError::Internal(error.to_string()))
+    cgroup.stats().unwrap_or_else(|error| {
+        tracing::debug!(%error, "the use of a cgroup cannot be read");
+        Stats::default()
+    })
 }
 
 fn version() -> Result<Version, EngineError> {

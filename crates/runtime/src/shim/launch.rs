@@ -92,7 +92,8 @@ pub fn execute(
     let join = |builder: ContainerBuilder| -> Result<i32, String> {
         let builder = builder.with_root_path(&root).map_err(|error| error.to_string())?;
         let tenant = builder.as_tenant().with_detach(true).with_process(Some(&file)).with_ignore_paused(true);
-        tenant.build().map(|pid| pid.as_raw()).map_err(|error| reason(&error))
+        let pid = tenant.build().map_err(|error| reason(&error))?;
+        Ok(pid.as_raw())
     };
     let executed = if process.terminal().unwrap_or_default() {
         let console = Console::listen(directory)?;
@@ -123,7 +124,8 @@ fn create(builder: ContainerBuilder, root: &Path, bundle: &Path) -> Result<i32, 
     let mut container =
         builder.as_init(bundle).with_systemd(false).with_detach(true).build().map_err(|error| reason(&error))?;
     container.start().map_err(|error| reason(&error))?;
-    container.pid().map(|pid| pid.as_raw()).ok_or_else(|| "the container has no process".to_owned())
+    let pid = container.pid().ok_or_else(|| "the container has no process".to_owned())?;
+    Ok(pid.as_raw())
 }
 
 /// Lets a child build the process, and waits until its program runs or cannot.

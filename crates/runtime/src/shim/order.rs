@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use libcontainer::oci_spec::runtime::Spec;
+use libcontainer::oci_spec::runtime::{Process, Spec};
 use model::signal::Signal;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,6 @@ impl Order {
     }
 
     pub fn has_terminal(&self) -> bool {
-        self.spec.process().as_ref().and_then(|process| process.terminal()).unwrap_or_default()
+        self.spec.process().as_ref().and_then(Process::terminal).unwrap_or_default()
     }
 }

@@ -95,8 +95,8 @@ async fn an_image_is_pulled_found_listed_and_removed() {
     assert_eq!((&found.id, found.repo_tags.as_slice(), found.username.as_str()), (&id, &[name.clone()][..], "web"));
     assert_eq!(served.status(&id).await.unwrap(), found);
     assert_eq!(served.listed("").await.len(), 2);
-    assert_eq!(served.listed(&name).await, [id.clone()]);
-    assert_eq!(served.listed(&id).await, [id.clone()]);
+    assert_eq!(served.listed(&name).await, std::slice::from_ref(&id));
+    assert_eq!(served.listed(&id).await, std::slice::from_ref(&id));
     assert!(served.listed(&registry.name("three:1")).await.is_empty());
     served.remove(&name).await;
     served.remove(&name).await;

@@ -30,13 +30,13 @@ fn a_pod_gets_the_priority_of_its_class_and_may_not_claim_another() {
 #[test]
 fn of_two_default_classes_the_lower_one_counts() {
     let default = json!({"globalDefault": true});
-    let classes = vec![
+    let classes = [
         class("high", 9, default.clone()),
         class("low", 3, default),
         class("lowest", 1, json!({"globalDefault": false})),
     ];
-    assert_eq!(default_class(classes.iter().collect()).unwrap().metadata.name.as_deref(), Some("low"));
-    assert_eq!(default_class(Vec::<&PriorityClass>::new()), None);
+    assert_eq!(default_class(&classes.iter().collect::<Vec<_>>()).unwrap().metadata.name.as_deref(), Some("low"));
+    assert_eq!(default_class::<&PriorityClass>(&[]), None);
 }
 
 #[test]

@@ -9,11 +9,14 @@ fn number(value: i64) -> Option<Int64Value> {
     Some(Int64Value { value })
 }
 
+/// Image, username, user, group and policy of the request; then the user, the groups and the home that follow.
+type Row<'a> = (&'a str, &'a str, Option<i64>, Option<i64>, SupplementalGroupsPolicy, i64, &'a [i64], &'a str);
+
 #[test]
 fn the_pods_user_wins_over_the_images_and_brings_its_groups() {
     use SupplementalGroupsPolicy::{Merge, Strict};
     // Image, name, user, group, policy; then user, groups with the primary one first, home.
-    let rows: [(&str, &str, Option<i64>, Option<i64>, SupplementalGroupsPolicy, i64, &[i64], &str); 9] = [
+    let rows: [Row<'_>; 9] = [
         ("", "", None, None, Merge, 0, &[0, 60, 7], "/root"),
         ("web", "", None, None, Merge, 1000, &[1000, 50, 60, 7], "/srv/web"),
         ("web:staff", "", None, None, Merge, 1000, &[50, 60, 7], "/srv/web"),
@@ -73,7 +76,7 @@ fn users_are_found_through_links_in_several_layers() {
     std::fs::write(path("low/usr/etc/passwd"), "old:x:1:1::/:\n").unwrap();
     std::os::unix::fs::symlink("../usr/etc/passwd", path("low/etc/passwd")).unwrap();
     // Only the lower layer has the link, and only the upper one what it leads to.
-    std::fs::write(path("top/usr/etc/passwd"), "new:x:77:78::/home/new:\n").unwrap();
+    std::fs::write(path("top/usr/etc/passwd"), "new:x:77:78::/srv/new:\n").unwrap();
     let snapshot = Snapshot {
         container: "c1".to_owned(),
         image: host::id(),
@@ -81,7 +84,7 @@ fn users_are_found_through_links_in_several_layers() {
         upper: Upper::Disk { upper: path("upper"), work: path("work") },
     };
     let found = snapshot.find("new").unwrap();
-    assert_eq!((found.uid, found.gid, found.home.as_str()), (77, 78, "/home/new"));
+    assert_eq!((found.uid, found.gid, found.home.as_str()), (77, 78, "/srv/new"));
     assert!(snapshot.find("old").is_err());
     // Nothing stays mounted: the layer is as it was.
     assert!(!path("top/etc").exists());

@@ -5,6 +5,7 @@
 //! the images of the contract suite; those that are started here get them.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use bench::cri::private::Private;
@@ -53,8 +54,17 @@ enum Network {
 }
 
 #[tokio::main]
-async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+async fn main() -> ExitCode {
+    match run(&Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("criload: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> Result<()> {
     let private = arguments.with_containerd || arguments.with_eventide.is_some();
     ensure!(private || !arguments.targets.is_empty(), "no runtime to measure: see --help");
     let bridged = arguments.network == Network::Pod;
@@ -63,12 +73,12 @@ async fn main() -> Result<()> {
     let _cgroup = Cgroup::new();
     let logs = tempfile::tempdir()?;
     let private = tokio::select! {
-        started = started(&arguments) => started?,
+        started = started(arguments) => started?,
         why = interrupted() => return Err(why),
     };
-    let runtimes = runtimes(&arguments, &private, logs.path()).await?;
+    let runtimes = runtimes(arguments, &private, logs.path()).await?;
     let measured = tokio::select! {
-        measured = measured(&arguments, &runtimes) => measured,
+        measured = measured(arguments, &runtimes) => measured,
         why = interrupted() => Err(why),
     };
     for runtime in &runtimes {

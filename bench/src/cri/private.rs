@@ -29,7 +29,8 @@ impl Private {
         let archive = directory.path().join("images.tar");
         fs::write(&archive, images::archive()?)?;
         let spelled = Spelling::of(program);
-        daemon::run(spelled.load(program, &archive, directory.path())).context("the images of the suite")?;
+        daemon::run(spelled.load(program, &archive, directory.path()))
+            .with_context(|| program.display().to_string())?;
         let serve = spelled.serve(program, directory.path());
         let daemon = PrivateDaemon::start(directory, serve)?;
         let client = daemon.client().await?;

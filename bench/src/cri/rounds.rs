@@ -41,9 +41,10 @@ pub async fn one_pod(runtime: &Runtime, number: usize, samples: &mut Samples) ->
 
     container.ready().await?;
     samples.timed(Operation::ExecSync, container.exec_true()).await?;
-    samples.timed(Operation::StopContainer, container.stop()).await?;
+    let ((), stop) = samples.timed(Operation::StopContainer, container.stop()).await?;
     container.ended_by_itself().await?;
-    samples.timed(Operation::RemoveContainer, container.remove()).await?;
+    let ((), remove) = samples.timed(Operation::RemoveContainer, container.remove()).await?;
+    samples.add(Operation::WholeStop, stop + remove);
     let ((), stop) = samples.timed(Operation::StopPodSandbox, pod.stop()).await?;
     let ((), remove) = samples.timed(Operation::RemovePodSandbox, pod.remove()).await?;
     samples.add(Operation::WholeEnd, stop + remove);

@@ -13,9 +13,13 @@ use cri::v1::{
     NamespaceMode, NamespaceOption, PodSandboxConfig, PodSandboxFilter, PodSandboxMetadata, RemovePodSandboxRequest,
     StopPodSandboxRequest,
 };
+use tokio::time::interval;
 
 /// A call that takes longer has failed; pods that are stopped at once may take their time.
 pub const PATIENCE: Duration = Duration::from_secs(120);
+/// What is just starting when its caller goes away cannot be removed everywhere; it can in a moment.
+const CLEAR_AGAIN_AFTER: Duration = Duration::from_millis(100);
+const CLEAR_AGAIN_MAX: usize = 30;
 /// The label by which sandboxes of this process are found again.
 const LABEL: &str = "criload/process";
 
@@ -72,6 +76,19 @@ impl Runtime {
 
     /// Removes what this process has left there, with all containers.
     pub async fn clear(&self) -> Result<()> {
+        let mut ticks = interval(CLEAR_AGAIN_AFTER);
+        let mut cleared = self.remove_all().await;
+        for _ in 0..CLEAR_AGAIN_MAX {
+            if cleared.is_ok() {
+                break;
+            }
+            ticks.tick().await;
+            cleared = self.remove_all().await;
+        }
+        cleared
+    }
+
+    async fn remove_all(&self) -> Result<()> {
         let mut runtime = self.client.runtime();
         let filter = PodSandboxFilter { label_selector: own(), ..Default::default() };
         let request = within(PATIENCE, ListPodSandboxRequest { filter: Some(filter) });

@@ -24,6 +24,8 @@ pub enum Operation {
     ExecSync,
     StopContainer,
     RemoveContainer,
+    /// What a runtime leaves to the removal, it has not saved.
+    WholeStop,
     StopPodSandbox,
     RemovePodSandbox,
     WholeEnd,
@@ -42,6 +44,7 @@ impl Operation {
             Operation::ExecSync => "ExecSync(true)".into(),
             Operation::StopContainer => "StopContainer(30), exits at once".into(),
             Operation::RemoveContainer => "RemoveContainer".into(),
+            Operation::WholeStop => "stop + remove container".into(),
             Operation::StopPodSandbox => "StopPodSandbox".into(),
             Operation::RemovePodSandbox => "RemovePodSandbox".into(),
             Operation::WholeEnd => "stop + remove sandbox".into(),

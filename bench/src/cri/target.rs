@@ -24,8 +24,8 @@ impl FromStr for Target {
         let (address, pid) = rest.rsplit_once(':').with_context(usage)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._ ".contains(c);
         ensure!(!name.is_empty() && name.chars().all(plain), "{name:?} cannot be the head of a column: use letters");
-        let pid = pid.parse().ok().filter(|pid| *pid > 0);
-        Ok(Target { name: name.to_owned(), address: address.parse()?, pid: pid.with_context(usage)? })
+        let pid = pid.parse().ok().filter(|pid| *pid > 0).with_context(usage)?;
+        Ok(Target { name: name.to_owned(), address: address.parse()?, pid })
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
         let rows = [
             ("", "is not NAME="),
             ("a", "is not NAME="),
-            ("a=unix:///run/a.sock", "is not that of a Unix socket"),
+            ("a=unix:///run/a.sock", "is not NAME="),
             ("a=unix:///run/a.sock:", "is not NAME="),
             ("a=unix:///run/a.sock:0", "is not NAME="),
             ("a=unix:///run/a.sock:-4", "is not NAME="),

@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{UnmountFlags, unmount};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::{Client, ConnectError};
 
 /// A daemon starts within this, also on a loaded machine.
 const START_WITHIN: Duration = Duration::from_secs(60);
-/// A daemon that was asked to end has this long until it is killed.
+/// A daemon that was asked to end has this long until it is killed, and what was killed until it is gone.
 const END_WITHIN: Timespec = Timespec { tv_sec: 20, tv_nsec: 0 };
-/// How often helpers are looked for: one that was about to start another is found the second time.
-const SWEEPS: usize = 3;
+/// How often helpers are looked for: what one was about to start is found the next time.
+const SWEEPS_MAX: usize = 10;
 
 /// Why a daemon does not run.
 #[derive(Debug, thiserror::Error)]
@@ -83,9 +83,8 @@ impl PrivateDaemon {
 
     fn end_process(&mut self) {
         let pid = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw);
-        if let Some(Ok(open)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
-            let _ = rustix::process::pidfd_send_signal(&open, Signal::TERM);
-            wait_for_end(&open);
+        if let Some(process) = pid.and_then(|pid| kill(pid, Signal::TERM)) {
+            wait_for_end(&process);
         }
         // It has ended by itself, or takes too long.
         let _ = self.process.kill();
@@ -96,8 +95,11 @@ impl PrivateDaemon {
 impl Drop for PrivateDaemon {
     fn drop(&mut self) {
         self.end_process();
-        for _ in 0..SWEEPS {
-            kill_helpers(self.directory());
+        // Helpers outlive their daemon on purpose.
+        for _ in 0..SWEEPS_MAX {
+            if !kill_helpers(self.directory()) {
+                break;
+            }
         }
         unmount_below(self.directory());
     }
@@ -106,7 +108,7 @@ impl Drop for PrivateDaemon {
 /// Runs a command that must succeed; what it says is why it did not.
 pub fn run(mut command: Command) -> Result<(), DaemonError> {
     let ended = command.stdin(Stdio::null()).output().map_err(|error| not_started(&command, error))?;
-    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let told = format!("{}: {}", ended.status, String::from_utf8_lossy(&ended.stderr));
     if ended.status.success() { Ok(()) } else { Err(DaemonError::Images { told }) }
 }
 
@@ -124,19 +126,26 @@ fn wait_for_end(process: &OwnedFd) {
     let _ = poll(&mut watched, Some(&END_WITHIN));
 }
 
-/// Helpers outlive their daemon on purpose; those whose command line names its directory are its own.
-fn kill_helpers(directory: &Path) {
+/// Kills the processes whose command line names a directory, and waits for their ends; answers whether there were any.
+fn kill_helpers(directory: &Path) -> bool {
     let named = directory.as_os_str().as_encoded_bytes();
+    let mut killed = Vec::new();
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let command = fs::read(process.path().join("cmdline")).unwrap_or_default();
         if command.windows(named.len()).any(|part| part == named) {
             let number = process.file_name().to_str().and_then(|name| name.parse().ok());
-            if let Some(pid) = number.and_then(Pid::from_raw) {
-                // It may have ended by itself.
-                let _ = kill_process(pid, Signal::KILL);
-            }
+            killed.extend(number.and_then(Pid::from_raw).and_then(|pid| kill(pid, Signal::KILL)));
         }
     }
+    killed.iter().for_each(wait_for_end);
+    !killed.is_empty()
+}
+
+/// Signals a process; none if it has ended by itself.
+fn kill(pid: Pid, signal: Signal) -> Option<OwnedFd> {
+    let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+    pidfd_send_signal(&process, signal).ok()?;
+    Some(process)
 }
 
 /// Unmounts everything below a directory, the innermost first.
@@ -193,6 +202,6 @@ mod tests {
     fn the_images_of_a_command_that_fails_are_not_loaded_and_it_says_why() {
         let mut command = Command::new("sh");
         command.args(["-c", "echo full >&2; exit 1"]);
-        assert!(matches!(run(command), Err(DaemonError::Images { told }) if told == "full\n"));
+        assert!(matches!(run(command), Err(DaemonError::Images { told }) if told == "exit status: 1: full\n"));
     }
 }

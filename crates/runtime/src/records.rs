@@ -63,13 +63,24 @@ impl Records {
         Ok(Draft { unfinished, finished: self.path(id) })
     }
 
-    /// Removes a record; one that is not there is gone.
-    pub fn remove(&self, id: &str) -> io::Result<()> {
-        let going = self.directory.join(format!(".gone-{id}"));
-        match fs::rename(self.path(id), &going) {
-            Ok(()) => fs::remove_dir_all(&going),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+    /// Takes a record out of sight; one that is not there is gone. What is left of it is removed by [`Records::discard`].
+    pub fn forget(&self, id: &str) -> io::Result<()> {
+        match fs::rename(self.path(id), self.going(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Where a record is that was forgotten and not yet discarded.
+    pub fn going(&self, id: &str) -> PathBuf {
+        self.directory.join(format!(".gone-{id}"))
+    }
+
+    /// Makes room after a record was forgotten.
+    pub fn discard(&self, id: &str) -> io::Result<()> {
+        match fs::remove_dir_all(self.going(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 }
@@ -118,9 +129,12 @@ mod tests {
         assert_eq!(records.ids().unwrap(), ["a"]);
         let read: (String, PodSandboxMetadata) = read(&records.path("a")).unwrap();
         assert_eq!(read, ("record".to_owned(), config));
-        records.remove("a").unwrap();
-        records.remove("a").unwrap();
-        assert_eq!(records.ids().unwrap(), Vec::<String>::new());
+        for _ in 0..2 {
+            records.forget("a").unwrap();
+            assert_eq!(records.ids().unwrap(), Vec::<String>::new());
+            records.discard("a").unwrap();
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]

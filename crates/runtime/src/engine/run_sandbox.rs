@@ -40,7 +40,7 @@ impl Engine {
             if let Err(left) = self.dismantle(&sandbox).await {
                 tracing::warn!(sandbox = id, error = %left, "a sandbox that could not be made leaves something behind");
             }
-            let _ = self.sandbox_records.remove(&id);
+            let _ = self.sandbox_records.forget(&id).and_then(|()| self.sandbox_records.discard(&id));
             return Err(error);
         }
         self.sandboxes.put(&id, sandbox);

@@ -95,7 +95,6 @@ fn begin(directory: &Path) -> Result<(Started, Supervisor), ShimError> {
     let listener = control::listen(directory)?;
     rootfs::mount(directory, &order)?;
     let launched = launch::start(directory, &order)?;
-    rootfs::let_go(&order);
     let started = Started { pid: launched.pid, started_at: process::now_nanos() };
     files::write(directory, files::STARTED, &started).map_err(ShimError::io("write down the start"))?;
     let supervisor = Supervisor::new(directory, order, launched, listener, children)?;

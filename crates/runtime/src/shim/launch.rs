@@ -23,6 +23,9 @@ use crate::seccomp::Filters;
 /// What a reason is cut to.
 const REASON_BYTES_MAX: u64 = 16 * 1024;
 
+/// Where a terminal is received, in a container's directory.
+const CONSOLE: &str = "console.sock";
+
 /// A container whose program runs.
 pub struct Launched {
     pub pid: i32,
@@ -201,9 +204,13 @@ struct Console {
 
 impl Console {
     fn listen(directory: &Path) -> Result<Console, ShimError> {
-        let path = directory.join("console.sock");
+        let what = "listen for the terminal";
+        let path = directory.join(CONSOLE);
         let _ = std::fs::remove_file(&path);
-        let listener = UnixListener::bind(&path).map_err(ShimError::io("listen for the terminal"))?;
+        // The directory's own path may be too long for a socket; libcontainer gets around that by a link.
+        let opened = File::open(directory).map_err(ShimError::io(what))?;
+        let short = format!("/proc/self/fd/{}/{CONSOLE}", number(&opened));
+        let listener = UnixListener::bind(short).map_err(ShimError::io(what))?;
         Ok(Console { listener, path })
     }
 

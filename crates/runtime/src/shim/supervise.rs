@@ -21,7 +21,7 @@ use super::logs::{Log, Stream};
 use super::order::{Order, Stdin};
 use super::process::{self, Ended, Handling, Process};
 use super::stopping::{Standing, Stopper};
-use super::{ShimError, control};
+use super::{ShimError, control, rootfs};
 use crate::cgroup::Cgroup;
 
 /// After its end, a container's output is read for this long at most: a process that left the cgroup may hold it open.
@@ -100,6 +100,8 @@ impl Supervisor {
 
     /// Until the container has ended and everyone has been told.
     pub fn run(mut self) {
+        // The kernel takes its time for this, and nobody needs to wait for it.
+        rootfs::let_go(&self.order);
         let mut buffer = vec![0; FRAME_BYTES_MAX];
         while self.ended.is_none() {
             let timeout = self.stopper.wake_at(passed()).map(|at| at.since(passed()));

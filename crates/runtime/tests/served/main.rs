@@ -9,3 +9,4 @@ mod deaths;
 mod leftovers;
 mod pods;
 mod restarts;
+mod streams;

@@ -50,8 +50,8 @@ async fn an_end_without_a_runtime_is_told_with_its_true_time_and_code() {
     let started: serde_json::Value =
         serde_json::from_slice(&std::fs::read(daemon.containers().join(&pod.container).join("started.json")).unwrap())
             .unwrap();
-    // The file is made where the container looks for it: in its own root.
-    std::fs::write(format!("/proc/{}/root/end", started["pid"]), "").unwrap();
+    // The file is made where the container looks for it: in its own working directory.
+    std::fs::write(format!("/proc/{}/cwd/end", started["pid"]), "").unwrap();
     eventually("the end of the container", || exit.exists()).await;
     let ended_by = jiff::Timestamp::now().as_nanosecond();
     let client = {

@@ -139,6 +139,7 @@ impl World {
                 self.summary.kills += 1;
                 self.after(Duration::ZERO, What::Leaves { slot, attempt, exit: Exit::with_code(137, self.now) });
             }
+            Some(StopEffect::ReportStuck) => unreachable!("processes of the simulator die when they are killed"),
         }
         if let Some(at) = step.wake_at {
             self.at(at, What::KillDue { slot });

@@ -9,7 +9,8 @@
 //! | --- | --- | --- | --- | --- |
 //! | [`Running`](Stop::Running) | signal sent → `Signalled`; timeout 0 or SIGKILL: kill → `Killed` | – | → `Gone` | – |
 //! | [`Signalled`](Stop::Signalled) | deadline may move earlier; due: kill → `Killed` | tried again soon | → `Gone` | due: kill → `Killed`; dropped: signal again |
-//! | [`Killed`](Stop::Killed) | – | – | → `Gone` | – |
+//! | [`Killed`](Stop::Killed) | as `TimePassed` | – | → `Gone` | killed again; long over: reported → `Stuck` |
+//! | [`Stuck`](Stop::Stuck) | reported | – | → `Gone` | – |
 //! | [`Gone`](Stop::Gone) | – | – | – | – |
 
 use std::time::Duration;
@@ -20,6 +21,11 @@ use crate::moment::Moment;
 
 /// How long after a signal was dropped it is tried again.
 pub const RETRY_AFTER: Duration = Duration::from_millis(20);
+
+/// How long after a kill it is repeated: members of a group may just have been born.
+pub const KILL_AGAIN_AFTER: Duration = Duration::from_millis(50);
+/// What is still there this long after it was killed is reported: nothing more can be done to it.
+pub const DEAD_WITHIN: Duration = Duration::from_secs(5);
 
 /// A signal that did not reach the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,11 @@ pub enum Stop {
     },
     /// SIGKILL was sent; the exit has not been observed yet.
     Killed {
+        at: Moment,
+        again_at: Moment,
+    },
+    /// SIGKILL was sent long ago, and whoever waits has been told that it does not help.
+    Stuck {
         at: Moment,
     },
     Gone {
@@ -68,6 +79,8 @@ pub enum StopInput {
 pub enum StopEffect {
     SendSignal(Signal),
     Kill,
+    /// Tell whoever waits that the process was killed and does not end.
+    ReportStuck,
 }
 
 /// The outcome of one step.
@@ -83,15 +96,13 @@ impl Stop {
     pub fn step(self, input: StopInput, now: Moment) -> StopStep {
         match (self, input) {
             (Stop::Gone { .. }, _)
-            | (
-                Stop::Killed { .. },
-                StopInput::Requested { .. } | StopInput::SignalDropped { .. } | StopInput::TimePassed,
-            )
+            | (Stop::Killed { .. }, StopInput::SignalDropped { .. })
+            | (Stop::Stuck { .. }, StopInput::SignalDropped { .. } | StopInput::TimePassed)
             | (Stop::Running, StopInput::SignalDropped { .. } | StopInput::TimePassed) => self.rest(None),
             (_, StopInput::Exited) => Stop::Gone { at: now }.rest(None),
             (Stop::Running, StopInput::Requested { signal, timeout }) => {
                 if timeout.is_zero() || signal == Signal::KILL {
-                    return Stop::Killed { at: now }.rest(Some(StopEffect::Kill));
+                    return Stop::killed(now);
                 }
                 let signalled = Stop::Signalled { at: now, kill_at: now + timeout, dropped: None };
                 signalled.rest(Some(StopEffect::SendSignal(signal)))
@@ -103,19 +114,33 @@ impl Stop {
                 let dropped = Some(Dropped { signal, retry_at: now + RETRY_AFTER });
                 Stop::Signalled { at, kill_at, dropped }.rest(None)
             }
-            (Stop::Signalled { .. }, StopInput::TimePassed) => self.when_due(now),
+            (Stop::Signalled { .. } | Stop::Killed { .. }, StopInput::TimePassed)
+            | (Stop::Killed { .. }, StopInput::Requested { .. }) => self.when_due(now),
+            (Stop::Stuck { .. }, StopInput::Requested { .. }) => self.rest(Some(StopEffect::ReportStuck)),
         }
     }
 
     fn when_due(self, now: Moment) -> StopStep {
         match self {
-            Stop::Signalled { kill_at, .. } if kill_at <= now => Stop::Killed { at: now }.rest(Some(StopEffect::Kill)),
+            Stop::Signalled { kill_at, .. } if kill_at <= now => Stop::killed(now),
             Stop::Signalled { at, kill_at, dropped: Some(dropped) } if dropped.retry_at <= now => {
                 let again = Stop::Signalled { at, kill_at, dropped: None };
                 again.rest(Some(StopEffect::SendSignal(dropped.signal)))
             }
-            Stop::Signalled { .. } | Stop::Running | Stop::Killed { .. } | Stop::Gone { .. } => self.rest(None),
+            Stop::Killed { at, .. } if at + DEAD_WITHIN <= now => {
+                Stop::Stuck { at }.rest(Some(StopEffect::ReportStuck))
+            }
+            Stop::Killed { at, again_at } if again_at <= now => {
+                Stop::Killed { at, again_at: now + KILL_AGAIN_AFTER }.rest(Some(StopEffect::Kill))
+            }
+            Stop::Signalled { .. } | Stop::Running | Stop::Killed { .. } | Stop::Stuck { .. } | Stop::Gone { .. } => {
+                self.rest(None)
+            }
         }
+    }
+
+    fn killed(now: Moment) -> StopStep {
+        Stop::Killed { at: now, again_at: now + KILL_AGAIN_AFTER }.rest(Some(StopEffect::Kill))
     }
 
     fn rest(self, effect: Option<StopEffect>) -> StopStep {
@@ -123,7 +148,8 @@ impl Stop {
             Stop::Signalled { kill_at, dropped, .. } => {
                 Some(dropped.map_or(kill_at, |dropped| dropped.retry_at.min(kill_at)))
             }
-            Stop::Running | Stop::Killed { .. } | Stop::Gone { .. } => None,
+            Stop::Killed { at, again_at } => Some(again_at.min(at + DEAD_WITHIN)),
+            Stop::Running | Stop::Stuck { .. } | Stop::Gone { .. } => None,
         };
         StopStep { state: self, effect, wake_at }
     }
@@ -149,7 +175,7 @@ mod tests {
         let early = step.state.step(StopInput::TimePassed, at(4_999));
         assert_eq!(early.effect, None);
         let due = early.state.step(StopInput::TimePassed, at(5_000));
-        assert_eq!((due.effect, due.wake_at), (Some(StopEffect::Kill), None));
+        assert_eq!((due.effect, due.wake_at), (Some(StopEffect::Kill), Some(at(5_050))));
         assert_eq!(due.state.step(StopInput::Exited, at(5_001)).state, Stop::Gone { at: at(5_001) });
     }
 
@@ -212,6 +238,22 @@ mod tests {
         assert_eq!(shortened.effect, Some(StopEffect::Kill));
         let killed = shortened.state.step(StopInput::SignalDropped { signal: Signal::TERM }, at(996));
         assert_eq!((killed.state, killed.effect), (shortened.state, None));
+    }
+
+    #[test]
+    fn a_kill_is_repeated_and_one_that_does_not_help_is_reported() {
+        let mut step = Stop::Running.step(requested(0), at(0));
+        let mut kills = 1;
+        while let Stop::Killed { .. } = step.state {
+            let wake_at = step.wake_at.unwrap();
+            assert_eq!(step.state.step(StopInput::TimePassed, wake_at.minus(Duration::from_millis(1))).effect, None);
+            step = step.state.step(StopInput::TimePassed, wake_at);
+            kills += u32::from(step.effect == Some(StopEffect::Kill));
+        }
+        assert_eq!((kills, step.effect, step.wake_at), (100, Some(StopEffect::ReportStuck), None));
+        // Whoever asks now is told at once; what ends in the end has ended.
+        assert_eq!(step.state.step(requested(9), at(6_000)).effect, Some(StopEffect::ReportStuck));
+        assert_eq!(step.state.step(StopInput::Exited, at(7_000)).state, Stop::Gone { at: at(7_000) });
     }
 
     #[test]

@@ -4,6 +4,6 @@ pub mod machine;
 pub mod signal;
 mod straggler;
 
-pub use machine::{Dropped, RETRY_AFTER, Stop, StopEffect, StopInput, StopStep};
+pub use machine::{DEAD_WITHIN, Dropped, KILL_AGAIN_AFTER, RETRY_AFTER, Stop, StopEffect, StopInput, StopStep};
 pub use signal::{SignalOrigin, StopSignal, effective};
 pub use straggler::straggler_grace;

@@ -11,61 +11,39 @@ use super::control::Stopping;
 use super::process::Process;
 use crate::cgroup::Cgroup;
 
-/// A process that is still there this long after it was killed is reported: nothing more can be done to it.
-const DEAD_WITHIN: Duration = Duration::from_secs(5);
-/// While members of the cgroup are left, they are killed again this often: some may just have been born.
-const KILL_AGAIN_AFTER: Duration = Duration::from_millis(50);
-
 /// The stop of one container.
 pub struct Stopper {
     signal: Signal,
     stop: Stop,
-    killed_again: Option<Moment>,
+    wake_at: Option<Moment>,
 }
 
-/// How the stop stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What whoever waits for the end has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// To be looked at again at this moment, if any.
-    Fine(Option<Moment>),
+    Fine,
     /// The process was killed and is still there.
     Stuck,
 }
 
 impl Stopper {
     pub fn new(signal: Signal) -> Stopper {
-        Stopper { signal, stop: Stop::Running, killed_again: None }
+        Stopper { signal, stop: Stop::Running, wake_at: None }
     }
 
     /// Somebody wants the container gone within this time.
-    pub fn request(&mut self, timeout: Duration, now: Moment, process: &Process, cgroup: &Cgroup) {
-        let requested = StopInput::Requested { signal: self.signal, timeout };
-        self.take(requested, now, process, cgroup);
+    pub fn request(&mut self, timeout: Duration, now: Moment, process: &Process, cgroup: &Cgroup) -> Standing {
+        self.take(StopInput::Requested { signal: self.signal, timeout }, now, process, cgroup)
     }
 
-    /// Time has passed.
+    /// Time may have passed.
     pub fn wake(&mut self, now: Moment, process: &Process, cgroup: &Cgroup) -> Standing {
-        let step = self.take(StopInput::TimePassed, now, process, cgroup);
-        let Stop::Killed { at } = self.stop else { return Standing::Fine(step) };
-        if now >= at + DEAD_WITHIN {
-            return Standing::Stuck;
-        }
-        let again = self.killed_again.unwrap_or(at) + KILL_AGAIN_AFTER;
-        if now >= again {
-            self.killed_again = Some(now);
-            kill(process, cgroup);
-        }
-        Standing::Fine(Some(self.killed_again.unwrap_or(at) + KILL_AGAIN_AFTER))
+        self.take(StopInput::TimePassed, now, process, cgroup)
     }
 
     /// When the stop has to be looked at again.
-    pub fn wake_at(&self, now: Moment) -> Option<Moment> {
-        match self.stop {
-            Stop::Running | Stop::Gone { .. } => None,
-            Stop::Signalled { kill_at, dropped, .. } => Some(dropped.map_or(kill_at, |it| it.retry_at.min(kill_at))),
-            Stop::Killed { at } if now >= at + DEAD_WITHIN => None,
-            Stop::Killed { at } => Some(self.killed_again.unwrap_or(at) + KILL_AGAIN_AFTER),
-        }
+    pub fn wake_at(&self) -> Option<Moment> {
+        self.wake_at
     }
 
     /// How the stop stands, in wall-clock time.
@@ -79,32 +57,30 @@ impl Stopper {
             Stop::Signalled { at, kill_at, dropped } => {
                 Some(Stopping { since: nanos(at), kill_at: Some(nanos(kill_at)), undelivered: dropped.is_some() })
             }
-            Stop::Killed { at } => Some(Stopping { since: nanos(at), kill_at: None, undelivered: false }),
+            Stop::Killed { at, .. } | Stop::Stuck { at } => {
+                Some(Stopping { since: nanos(at), kill_at: None, undelivered: false })
+            }
         }
     }
 
     /// Takes one input and does what follows from it, until nothing does.
-    fn take(&mut self, input: StopInput, now: Moment, process: &Process, cgroup: &Cgroup) -> Option<Moment> {
-        let mut next = Some(input);
-        let mut wake_at = None;
+    fn take(&mut self, input: StopInput, now: Moment, process: &Process, cgroup: &Cgroup) -> Standing {
+        let (mut next, mut standing) = (Some(input), Standing::Fine);
         while let Some(input) = next.take() {
             let step = self.stop.step(input, now);
-            self.stop = step.state;
-            wake_at = step.wake_at;
-            next = match step.effect {
-                None => None,
-                Some(StopEffect::Kill) => {
-                    kill(process, cgroup);
-                    None
-                }
+            (self.stop, self.wake_at) = (step.state, step.wake_at);
+            match step.effect {
+                None => {}
+                Some(StopEffect::Kill) => kill(process, cgroup),
+                Some(StopEffect::ReportStuck) => standing = Standing::Stuck,
                 Some(StopEffect::SendSignal(signal)) => {
                     // A frozen process takes no signal.
                     cgroup.thaw();
-                    send(process, signal)
+                    next = send(process, signal);
                 }
-            };
+            }
         }
-        wake_at
+        standing
     }
 }
 

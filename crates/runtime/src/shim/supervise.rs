@@ -104,13 +104,12 @@ impl Supervisor {
         rootfs::let_go(&self.order);
         let mut buffer = vec![0; FRAME_BYTES_MAX];
         while self.ended.is_none() {
-            let timeout = self.stopper.wake_at(passed()).map(|at| at.since(passed()));
+            let timeout = self.stopper.wake_at().map(|at| at.since(passed()));
             for source in self.wait(timeout) {
                 self.happened(source, &mut buffer);
             }
             if self.ended.is_none() && self.stopper.wake(passed(), &self.process, &self.cgroup) == Standing::Stuck {
-                let message = stuck(self.process.pid.as_raw_nonzero().get());
-                self.clients.tell_all(Role::WaitsForStop, &Answer::Stuck { message });
+                self.tell_stuck();
             }
         }
         self.finish(&mut buffer);
@@ -227,8 +226,12 @@ impl Supervisor {
             Question::Wait => self.keep(number, Role::WaitsForExit),
             Question::Stop { timeout_millis } => {
                 let timeout = Duration::from_millis(timeout_millis);
-                self.stopper.request(timeout, passed_rounded_up(), &self.process, &self.cgroup);
-                self.keep(number, Role::WaitsForStop)
+                let standing = self.stopper.request(timeout, passed_rounded_up(), &self.process, &self.cgroup);
+                self.keep(number, Role::WaitsForStop);
+                if standing == Standing::Stuck {
+                    self.tell_stuck();
+                }
+                None
             }
             Question::ReopenLog => Some(self.reopen_log()),
             Question::Exec { process, streams } => {
@@ -245,6 +248,12 @@ impl Supervisor {
         {
             let _ = client.tell(&answer, &[]);
         }
+    }
+
+    /// Whoever waits for a stop that cannot succeed is told so.
+    fn tell_stuck(&mut self) {
+        let message = stuck(self.process.pid.as_raw_nonzero().get());
+        self.clients.tell_all(Role::WaitsForStop, &Answer::Stuck { message });
     }
 
     fn keep(&mut self, number: u64, role: Role) -> Option<Answer> {
